@@ -13,7 +13,7 @@ from pathlib import Path
 
 from benchmarks.calibration_graph import Layers
 from benchmarks.calibration_plans import PLANS
-from benchmarks.results import table, write_section
+from benchmarks.results import PAGE, table, write_section
 from edgekit.codegen.compilation import toolchain
 from edgekit.codegen.cost import bench, counting
 from edgekit.codegen.execution import runner
@@ -36,7 +36,9 @@ _NOTE = """\
 Kernel calls of random layers in all formats and rounding rules. Where `several fit`, the instructions of
 the selected kernel and of every other kernel that fits are counted: in QEMU, or as operations in wasmtime.
 `near` is the share of calls within 3 % of the best kernel, among all calls and among those with a choice;
-`worst` is the largest excess of any call. None of these layers was used in a calibration."""
+`worst` is the largest excess of any call. None of these layers was used in a calibration. `seed` is the first
+one, as `--first` gives it: a target whose kernels changed is counted again with others."""
+_HEAD = ("target", "calls", "several fit", "near", "of several", "worst", "seed")
 
 
 @dataclass(frozen=True)
@@ -139,14 +141,23 @@ def measured(target: Target, seed: int, plan: int) -> tuple[int, list[float]]:
     return number, [layer.off for layer in found]
 
 
-def row(name: str, results: Iterable[tuple[int, Sequence[float]]]) -> list[str]:
-    """Of the table: all layers on a target."""
+def row(name: str, results: Iterable[tuple[int, Sequence[float]]], first: int) -> list[str]:
+    """Of the table: all layers on a target, from this seed on."""
     counts, found = zip(*results, strict=True)
     calls, offs = sum(counts), [off for part in found for off in part]
     far = sum(off > _NEAR for off in offs)
     of_several = f"{1 - far / len(offs):.1%}" if offs else "-"
     worst = max(offs, default=1.0)
-    return [name, f"{calls:,}", f"{len(offs):,}", f"{1 - far / calls:.1%}", of_several, f"{worst - 1:.0%}"]
+    shares = (f"{1 - far / calls:.1%}", of_several, f"{worst - 1:.0%}")
+    return [name, f"{calls:,}", f"{len(offs):,}", *shares, str(first)]
+
+
+def merged(rows: Sequence[list[str]], page: str) -> list[list[str]]:
+    """Those rows, and those of a page for other targets, as they stand there."""
+    section = page.partition("<!-- kernel_choice -->")[2].partition("<!-- end of kernel_choice -->")[0]
+    lines = [line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("| ")]
+    found = {line[0]: line for line in (*lines[2:], *rows)}
+    return [found[name] for name in (*TARGETS, *sorted(set(found) - {*TARGETS})) if name in found]
 
 
 def main() -> None:
@@ -157,7 +168,7 @@ def main() -> None:
         "--first", type=int, default=_FIRST, help="the first seed: others than those of the report"
     )
     parser.add_argument("--keep", type=Path, required=True, help="a file of results, to go on with")
-    parser.add_argument("--write", action="store_true", help="write docs/performance.md")
+    parser.add_argument("--write", action="store_true", help="these rows of docs/performance.md")
     arguments = parser.parse_args()
     kept = json.loads(arguments.keep.read_text()) if arguments.keep.exists() else {}
     seeds = range(arguments.first, arguments.first + arguments.seeds)
@@ -170,11 +181,10 @@ def main() -> None:
                 kept[key] = measured(target, seed, plan)
                 arguments.keep.write_text(json.dumps(kept))
             results.append(kept[key])
-        rows.append(row(name, results))
+        rows.append(row(name, results, arguments.first))
         print(*rows[-1], flush=True)
-    head = ["target", "calls", "several fit", "near", "of several", "worst"]
-    text = table(head, rows)
     if arguments.write:
+        text = table(_HEAD, merged(rows, PAGE.read_text(encoding="utf-8")))
         write_section("kernel_choice", "Choice of kernels", f"{text}\n\n{_NOTE}")
 
 

@@ -25,6 +25,8 @@ EK_INLINE void EK_FN_block(const float *EK_RESTRICT x, const float *EK_RESTRICT 
     const struct EK_STRUCT *p)
 {
     ek_vf sum[4];
+    if (blocks == 4) /* or compilers load the weights of all pixels ahead, and keep them on the stack */
+        __asm__("" : "+r"(w));
     for (int32_t k = 0; k < blocks; k++)
         sum[k] = ek_vf_load(b + k * EK_VF_LANES, lanes);
     for (int32_t i = 0; i < p->k_h; i++) {

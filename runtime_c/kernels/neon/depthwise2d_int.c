@@ -70,10 +70,10 @@ EK_INLINE void EK_FN_pixel(const int8_t *image, const int8_t *EK_RESTRICT outsid
     ek_c16_sums sums = start;
     ek_c16_cells before = held[0], of_before = held[0];
     int is_second = 0;
-    EK_UNROLLED_FOR(4, int32_t i = 0; i < k_h; i++) {
+    EK_UNROLLED_FOR(EK_TAP_TURNS, int32_t i = 0; i < k_h; i++) {
         const int32_t row = top + i * p->dilation_h;
         const int8_t *const line = row < 0 || row >= p->in_h ? outside : image + row * p->in_w * p->in_c;
-        EK_UNROLLED_FOR(4, int32_t j = 0; j < k_w; j++, is_second = !is_second) {
+        EK_UNROLLED_FOR(EK_TAP_TURNS, int32_t j = 0; j < k_w; j++, is_second = !is_second) {
             const int32_t tap = i * k_w + j, column = left + j * p->dilation_w;
             const int is_cell = is_inside || (column >= 0 && column < p->in_w);
             const ek_c16_cells x = ek_c16_load(is_cell ? line + column * p->in_c : outside, n);

@@ -148,17 +148,20 @@ EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
         ek_fm4_line(x, weights, b, addend, y, p->in_c, p->out_c, p->batch * p->out_h * p->out_w, &s);
         return;
     }
+    const int32_t pixels = ek_tile_pixels(p->out_w, EK_FM4_PIXELS), whole = p->out_w / pixels * pixels;
+#define EK_FN_tile(n)                                                                                        \
+    EK_FN_pixels(x, weights, b, addend ? addend + v * step : 0, y + v * p->out_c, band, h, v, (n), p)
     for (int32_t n = 0; n < p->batch; n++, x += p->in_h * p->in_w * p->in_c)
         for (int32_t h = 0; h < p->out_h; h++, y += p->out_w * p->out_c) {
             int32_t v = 0;
-#define EK_FN_tiles(n)                                                                                       \
-    for (; v + (n) <= p->out_w; v += (n))                                                                    \
-        EK_FN_pixels(x, weights, b, addend ? addend + v * step : 0, y + v * p->out_c, band, h, v, (n), p);
-            if (EK_FM4_PIXELS != 5 || p->out_w != 8)
-                EK_FN_tiles(EK_FM4_PIXELS) if (!EK_IS_COMPACT && EK_FM4_PIXELS > 8)
-                    EK_FN_tiles(8) if (!EK_IS_COMPACT && EK_FM4_PIXELS > 4) EK_FN_tiles(4) if (!EK_IS_COMPACT)
-                        EK_FN_tiles(2) EK_FN_tiles(1)
-#undef EK_FN_tiles
-                            addend = addend ? addend + p->out_w * step : 0;
+            for (; v < whole; v += pixels)
+                EK_FN_tile(pixels);
+            if (EK_IS_COMPACT)
+                for (; v < p->out_w; v++)
+                    EK_FN_tile(1);
+            else if (whole < p->out_w)
+                EK_FN_tile(p->out_w - whole);
+            addend = addend ? addend + p->out_w * step : 0;
         }
+#undef EK_FN_tile
 }

@@ -143,22 +143,17 @@ EK_KERNEL void EK_FN(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
     uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
 {
     int8_t *const band = (int8_t *)scratch;
+    const int32_t pixels = ek_tile_pixels(p->out_w, EK_M4_PIXELS), whole = p->out_w / pixels * pixels;
     for (int32_t n = 0; n < p->batch; n++, x += p->in_h * p->in_w * p->in_c)
         for (int32_t h = 0; h < p->out_h; h++, y += p->out_w * p->out_c) {
             const int32_t top = h * p->stride_h - p->pad_top;
             int32_t v = 0;
-            for (; !EK_IS_COMPACT && v + EK_M4_PIXELS <= p->out_w; v += EK_M4_PIXELS)
-                if (EK_M4_PIXELS == 6 && v + 8 == p->out_w)
-                    break;
-                else
-                    EK_FN_pixels(x, w, b, m, e, y + v * p->out_c, band, top, v, EK_M4_PIXELS, p);
-            for (; EK_M4_PIXELS > 8 && v + 8 <= p->out_w; v += 8)
-                EK_FN_pixels(x, w, b, m, e, y + v * p->out_c, band, top, v, 8, p);
-            for (; EK_M4_PIXELS > 4 && v + 4 <= p->out_w; v += 4)
-                EK_FN_pixels(x, w, b, m, e, y + v * p->out_c, band, top, v, 4, p);
-            for (; !EK_IS_COMPACT && v + 2 <= p->out_w; v += 2)
-                EK_FN_pixels(x, w, b, m, e, y + v * p->out_c, band, top, v, 2, p);
-            for (; v < p->out_w; v++)
-                EK_FN_pixels(x, w, b, m, e, y + v * p->out_c, band, top, v, 1, p);
+            for (; v < whole; v += pixels)
+                EK_FN_pixels(x, w, b, m, e, y + v * p->out_c, band, top, v, pixels, p);
+            if (EK_IS_COMPACT)
+                for (; v < p->out_w; v++)
+                    EK_FN_pixels(x, w, b, m, e, y + v * p->out_c, band, top, v, 1, p);
+            else if (whole < p->out_w)
+                EK_FN_pixels(x, w, b, m, e, y + whole * p->out_c, band, top, whole, p->out_w - whole, p);
         }
 }

@@ -1,15 +1,15 @@
-/* Fully connected layer of int8. Outputs of a row advance together, as many as eight vector registers hold: see
+/* Fully connected layer of int8. Outputs of up to three rows advance together, as many as eight vector registers hold: see
  * gemm_rvv.h.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once
  * @pack w: O/64 I o64
- * @order rows 32 */
-/* Fully connected layer of int8 with several rows. Outputs of four rows advance together.
+ * @order rows 32 3 */
+/* Fully connected layer of int8 with several rows. Outputs of up to six rows advance together.
  * @as rvv/dense_int.rows m8=m4
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once
  * @when rows >= 4
- * @order rows 16 4 */
+ * @order rows 16 6 */
 #include "edgekit/contracts/dense_int.h"
 
 /* The results of `vl` outputs of a row from number `o` on. */
@@ -20,31 +20,30 @@ EK_INLINE void EK_FN_finish(const ek_m8_sums sums, const int32_t *EK_RESTRICT m,
     ek_m8_finish(y + o, EK_RULE(m8)(sums, m, e, o, vl), zero, lo, hi, vl);
 }
 
-/* `vl` outputs from number `o` on of one row or of four. Weights are those of a block of `width` outputs. */
+#define EK_FN_add(k, s)                                                                                      \
+    if (rows > (k))                                                                                          \
+        s = ek_m8_add(s, x[i + (k) * inputs], v, vl);
+#define EK_FN_store(k, s)                                                                                    \
+    if (rows > (k))                                                                                          \
+        EK_FN_finish(s, m, e, y + (k) * outputs, o, vl, p);
+
+/* `vl` outputs from number `o` on of some rows. Weights are those of a block of `width` outputs. */
 EK_INLINE void EK_FN_tile(const int8_t *x, const int8_t *EK_RESTRICT w, const int32_t width,
     const int32_t *EK_RESTRICT b, const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, int8_t *y,
     const int32_t o, const int32_t rows, const size_t vl, const struct EK_STRUCT *p)
 {
     const int32_t inputs = p->inputs, outputs = p->outputs;
-    ek_m8_sums s0 = ek_m8_load(b + o, vl), s1 = s0, s2 = s0, s3 = s0;
+    ek_m8_sums s0 = ek_m8_load(b + o, vl), s1 = s0, s2 = s0, s3 = s0, s4 = s0, s5 = s0, s6 = s0, s7 = s0,
+               s8 = s0, s9 = s0, s10 = s0, s11 = s0;
     EK_UNROLLED_FOR(4, int32_t i = 0; i < inputs; i++) {
         const ek_m8_weights v = ek_m8_widen(w, vl);
         w += width;
-        s0 = ek_m8_add(s0, x[i], v, vl);
-        if (rows > 1) {
-            s1 = ek_m8_add(s1, x[i + inputs], v, vl);
-            s2 = ek_m8_add(s2, x[i + 2 * inputs], v, vl);
-            s3 = ek_m8_add(s3, x[i + 3 * inputs], v, vl);
-        }
+        EK_EACH_PIXEL(EK_FN_add)
     }
-    EK_FN_finish(s0, m, e, y, o, vl, p);
-    if (rows > 1) {
-        EK_FN_finish(s1, m, e, y + outputs, o, vl, p);
-        EK_FN_finish(s2, m, e, y + 2 * outputs, o, vl, p);
-        EK_FN_finish(s3, m, e, y + 3 * outputs, o, vl, p);
-    }
+    EK_EACH_PIXEL(EK_FN_store)
 }
 
+/* All outputs of some rows. */
 EK_INLINE void EK_FN_rows(const int8_t *x, const int8_t *EK_RESTRICT w, const int32_t *EK_RESTRICT b,
     const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, int8_t *y, const int32_t rows,
     const struct EK_STRUCT *p)
@@ -61,9 +60,13 @@ EK_INLINE void EK_FN_rows(const int8_t *x, const int8_t *EK_RESTRICT w, const in
 EK_KERNEL void EK_FN(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
     const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *EK_RESTRICT y, const struct EK_STRUCT *p)
 {
+    const int32_t rows = ek_tile_pixels(p->rows, EK_M8_PIXELS), whole = p->rows / rows * rows;
     int32_t r = 0;
-    for (; EK_M8_PIXELS > 3 && r + 4 <= p->rows; r += 4)
-        EK_FN_rows(x + r * p->inputs, w, b, m, e, y + r * p->outputs, 4, p);
-    for (; r < p->rows; r++)
-        EK_FN_rows(x + r * p->inputs, w, b, m, e, y + r * p->outputs, 1, p);
+    for (; r < whole; r += rows)
+        EK_FN_rows(x + r * p->inputs, w, b, m, e, y + r * p->outputs, rows, p);
+    if (EK_IS_COMPACT)
+        for (; r < p->rows; r++)
+            EK_FN_rows(x + r * p->inputs, w, b, m, e, y + r * p->outputs, 1, p);
+    else if (whole < p->rows)
+        EK_FN_rows(x + whole * p->inputs, w, b, m, e, y + whole * p->outputs, p->rows - whole, p);
 }

@@ -80,17 +80,11 @@ EK_INLINE void EK_FN_channels(const float *x, const uint8_t *EK_RESTRICT w, cons
     }
 }
 
-/* How many pixels of a row advance together: tiles are of about the same width; where code is to be small, the most. */
-EK_INLINE int32_t EK_FN_width(const struct EK_STRUCT *p)
-{
-    const int32_t most = EK_FM4_CHANNEL_PIXELS, parts = (p->out_w + most - 1) / most;
-    return EK_IS_COMPACT ? most : (p->out_w + parts - 1) / parts;
-}
-
 EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_B *EK_RESTRICT b,
     EK_SCALE(const EK_B *EK_RESTRICT scale, ) EK_T *EK_RESTRICT y, const struct EK_STRUCT *p)
 {
-    const int32_t pixels = EK_FN_width(p), whole = (p->out_w - 1) / pixels * pixels;
+    const int32_t pixels = ek_tile_pixels(p->out_w, EK_FM4_CHANNEL_PIXELS),
+                  whole = (p->out_w - 1) / pixels * pixels;
     /* Between the first pixels and the last ones: do windows reach beyond the image? */
     const int32_t is_cut =
         pixels * p->stride_w < p->pad_left

@@ -18,6 +18,13 @@
 #define EK_THREE_TAPS 9
 #define EK_THREE_BORDERS 1
 
+/* How many rows and columns of a window are unrolled: all of almost any, or fewer where code is to be small. */
+#if EK_IS_COMPACT
+#define EK_TAP_TURNS 4
+#else
+#define EK_TAP_TURNS 8
+#endif
+
 /* Products that are added in 16 bits. */
 #define EK_TWO_PRODUCTS 2
 #define EK_ONE_PRODUCTS 1

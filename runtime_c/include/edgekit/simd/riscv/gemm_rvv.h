@@ -5,10 +5,10 @@
 
 #include "edgekit/simd/riscv/rules_rvv.h"
 
-/* The most pixels, or rows of a matrix, whose sums are registers. */
-#define EK_M2_PIXELS 12
-#define EK_M4_PIXELS 6
-#define EK_M8_PIXELS 3
+/* The most pixels, or rows of a matrix, whose sums are registers; fewer where code is to be small. */
+#define EK_M2_PIXELS (EK_IS_COMPACT ? 4 : 12)
+#define EK_M4_PIXELS (EK_IS_COMPACT ? 4 : 6)
+#define EK_M8_PIXELS (EK_IS_COMPACT ? 1 : 3)
 
 typedef vint32m2_t ek_m2_sums;
 typedef vint16m1_t ek_m2_weights;

@@ -87,20 +87,18 @@ EK_INLINE void EK_GROUP(line)(const float *x, const uint8_t *w, const float *b, 
     const int32_t x_step, const int32_t y_step, const int32_t length, const struct ek_window_rvv *s)
 {
     const int32_t moves = r && !ek_is_scaled(s->kind);
+    const int32_t pixels = ek_tile_pixels(length, EK_GROUP_PIXELS), whole = length / pixels * pixels;
     int32_t q = 0;
-#define EK_GROUP_TILES(n)                                                                                    \
-    for (; q + (n) <= length; q += (n))                                                                      \
-        EK_GROUP(pixels)(                                                                                    \
-            x + q * x_step, w, b, moves ? r + q * y_step : r, y + q * y_step, x_step, y_step, (n), s);
-    EK_GROUP_TILES(EK_GROUP_PIXELS)
-    if (!EK_IS_COMPACT && EK_GROUP_PIXELS > 8)
-        EK_GROUP_TILES(8)
-    if (!EK_IS_COMPACT && EK_GROUP_PIXELS > 4)
-        EK_GROUP_TILES(4)
-    if (!EK_IS_COMPACT)
-        EK_GROUP_TILES(2)
-    EK_GROUP_TILES(1)
-#undef EK_GROUP_TILES
+#define EK_GROUP_TILE(n)                                                                                     \
+    EK_GROUP(pixels)(x + q * x_step, w, b, moves ? r + q * y_step : r, y + q * y_step, x_step, y_step, (n), s)
+    for (; q < whole; q += pixels)
+        EK_GROUP_TILE(pixels);
+    if (EK_IS_COMPACT)
+        for (; q < length; q++)
+            EK_GROUP_TILE(1);
+    else if (whole < length)
+        EK_GROUP_TILE(length - whole);
+#undef EK_GROUP_TILE
 }
 
 #undef EK_FLOATS
