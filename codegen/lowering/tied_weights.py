@@ -7,8 +7,8 @@ looked up there. Any other layout is a second copy.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 
 from edgekit.codegen.kernels.sources import instantiate, variant_of
 from edgekit.codegen.memory.sharing import LoweredLayer
@@ -17,20 +17,19 @@ from edgekit.core.ops.gather import Gather
 from edgekit.core.target import Target
 from edgekit.core.types import Type, Value
 
-_BLOCKS = re.compile(r"O/(\d+)(!(\d*))? I o(\d+)")
+_BLOCKS = re.compile(r"O/(\d+)(!(\d*))? (?:I o(\d+)|I/4! o(\d+) i4 : carry s8)")
 _GROUPWISE = ("gather_groupwise", "gather_groupwise_symmetric")
 
 
 @dataclass(frozen=True)
 class RowBlocks:
-    """So many rows side by side, and as many in the last block."""
+    """So many rows side by side, and as many in the last block; of each so many elements side by side,
+    perhaps in pairs (pack.py: carry)."""
 
     block: int
     last: int
-
-    @property
-    def params(self) -> Mapping[str, Param]:
-        return {"block": self.block, "last": self.last}
+    cell: int = 1
+    carry: int = 0
 
 
 @dataclass(frozen=True)
@@ -49,9 +48,12 @@ def with_tied_tables(layers: Sequence[LoweredLayer], target: Target) -> list[Low
     products = list(_matrices(layers, {table.type.shape for table in tables}, target))
 
     def tied(call: Call) -> Call:
-        found = {_blocks_of(table, products) for table in _tables(call)}
-        blocks = next(iter(found)) if len(found) == 1 else None
-        return in_blocks(call, blocks, target) if blocks else call
+        found = [_blocks_of(table, products) for table in _tables(call)]
+        widths = {(blocks.block, blocks.last) if blocks else None for blocks in found}
+        blocks = found[0] if len(widths) == 1 else None  # of scales, too, behind those of weights
+        if not blocks or (call.kernel == "gather" and blocks.cell > 1):
+            return call
+        return in_blocks(call, blocks, target)
 
     return [
         replace(layer, steps=tuple(tied(step) if isinstance(step, Call) else step for step in layer.steps))
@@ -62,21 +64,23 @@ def with_tied_tables(layers: Sequence[LoweredLayer], target: Target) -> list[Low
 def row_blocks(tag: str, rows: int) -> RowBlocks | None:
     """How a layout puts rows side by side, if that is all it does."""
     found = _BLOCKS.fullmatch(tag)
-    if not found or found[1] != found[4]:
+    if not found or found[1] != (found[4] or found[5]):
         return None
     block = int(found[1])
     unit = int(found[3] or block) if found[2] else 1
-    return RowBlocks(block, -(-(rows % block) // unit) * unit or block)
+    last = -(-(rows % block) // unit) * unit or block
+    return RowBlocks(block, last, 4, 1) if found[5] else RowBlocks(block, last)
 
 
 def in_blocks(call: Call, blocks: RowBlocks, target: Target) -> Call:
     """The lookup in a table that lies in blocks."""
     if call.kernel in _GROUPWISE:
-        call = replace(call, params={**call.params, **blocks.params}, file="")
+        call = replace(call, params={**call.params, **asdict(blocks)}, file="")
     else:
         table, _, y = call.args
         size, n = table.type.shape
-        params: dict[str, Param] = {"rows": y.type.size // n, "n": n, "size": size, **blocks.params}
+        params: dict[str, Param] = {"rows": y.type.size // n, "n": n, "size": size}
+        params |= {"block": blocks.block, "last": blocks.last}
         call = replace(call, kernel="gather_rows", params=params, file="")
     return replace(call, file=variant_of(call, target).file)
 

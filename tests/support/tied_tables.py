@@ -10,6 +10,7 @@ import numpy as np
 from edgekit.core.builder import Builder
 from edgekit.core.ir import Graph
 from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.dynamic_rows import DynamicDense, QuantizeRows
 from edgekit.core.ops.gather import Gather
 from edgekit.core.ops.groupwise import DenseGroupwise, GatherGroupwise
 from edgekit.core.types import Array, DType, Type
@@ -58,6 +59,14 @@ class Tables:
         self.outputs += self.builder.add(GatherGroupwise(5), w, self.index(words, 3), scale, *zero)
         self.outputs += self.builder.add(DenseGroupwise(5), self.x(), w, scale, self.bias(words), *zero)
 
+    def dynamic(self, words: int, dtype: DType = DType.S8) -> None:
+        """Beside activations in int8, which kernels may take with pairs of weights."""
+        w = self.builder.const(self.numbers.integers(-127, 128, (words, WIDTH)).astype(dtype.numpy))
+        scale = self.builder.const(self.numbers.uniform(0.01, 0.02, (words, 1)).astype(np.float32))
+        self.outputs += self.builder.add(GatherGroupwise(WIDTH), w, self.index(words, 3), scale)
+        rows = self.builder.add(QuantizeRows(), self.x())
+        self.outputs += self.builder.add(DynamicDense(WIDTH), *rows, w, scale, self.bias(words))
+
     def graph(self) -> Graph:
         return self.builder.graph("tables", list(self.inputs), self.outputs)
 
@@ -69,4 +78,6 @@ def tables() -> Tables:
         made.plain(words, tokens)
     for words, zeros in product(WORDS, (False, True)):
         made.groupwise(words, zeros)
+    for words in WORDS:
+        made.dynamic(words)
     return made

@@ -19,6 +19,7 @@ from edgekit.core.types import Array, DType, Type
 
 INTEGERS = (DType.S4, DType.S8)
 _FLOATS = (DType.F32, DType.F16, DType.BF16)
+_IN_ROWS: dict[str, Param] = {"block": 1, "last": 1, "cell": 1, "carry": 0}  # one behind the other
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,7 @@ class GatherGroupwise(Op):
                 {"T": self.dtype, "W": w.type.dtype, "C": scale.type.dtype, "I": index.type.dtype},
                 (w, scale, *zero, index, outs[0]),
                 zero,
-                {"rows": index.type.size, "n": n, "size": size, "group": self.group, "block": 1, "last": 1},
+                {"rows": index.type.size, "n": n, "size": size, "group": self.group, **_IN_ROWS},
             )
         ]
 
