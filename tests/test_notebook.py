@@ -2,7 +2,10 @@
 
 import ast
 import json
+import os
 import shutil
+import subprocess
+import sys
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -11,7 +14,7 @@ import numpy as np
 import pytest
 from support.nets import Net
 from support.report_pages import tuned
-from support.tools import ROOT, require
+from support.tools import ROOT, require, require_module
 
 from edgekit.core.notebook import MAX_ROWS, Number, card
 from edgekit.core.ops.arithmetic import Add
@@ -107,3 +110,43 @@ def test_numbers_are_aligned_right_and_may_have_bars() -> None:
     assert text.count("text-align:right") == 3
     assert "width:50.0%" in text
     assert "width:100.0%" in text
+
+
+SHELL = """
+import json, sys
+from IPython.core.displaypub import CapturingDisplayPublisher
+from IPython.core.interactiveshell import InteractiveShell
+
+shell = InteractiveShell.instance()
+shown = []
+for kernel in (None, object()):  # as shells of notebooks have one
+    shell.kernel = kernel
+    shell.display_pub = CapturingDisplayPublisher()
+    for cell in sys.argv[1:]:
+        shell.run_cell(cell).raise_error()
+    shown.append([(output["data"]["text/html"], output["update"]) for output in shell.display_pub.outputs])
+print("shown:" + json.dumps(shown))
+"""
+CELLS = (
+    "import time\nimport numpy as np\nimport edgekit\nfrom edgekit.core.notebook_progress import show",
+    "for i in range(1, 4):\n    show(f'<sample> {i} of 3')\n    time.sleep(0.15)",
+    "show('compiling')",
+    "edgekit.run('digits.onnx', np.zeros((2, 1, 1, 8, 8), np.float32))",
+)
+
+
+def test_progress_is_a_line_with_a_bar_until_the_cell_ends(tmp_path: Path) -> None:
+    """In a shell of IPython without a kernel, as in terminals, and in one with a kernel."""
+    require_module("IPython")
+    shutil.copy(DIGITS / "digits.onnx", tmp_path)
+    environment = {**os.environ, "IPYTHONDIR": str(tmp_path)}
+    command = [sys.executable, "-c", SHELL, *CELLS]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    in_terminal, shown = json.loads(done.stdout.partition("shown:")[2])
+    assert in_terminal == []
+    counted = [f'<progress value="{i}" max="3"></progress> &lt;sample&gt; {i} of 3' for i in (1, 2, 3)]
+    lines = [[f'<div class="edgekit">{line}</div>', i > 0] for i, line in enumerate(counted)]
+    assert shown[:6] == [*lines, ["", True], ['<div class="edgekit">compiling</div>', False], ["", True]]
+    assert not shown[6][1]  # run has a line of its own
+    assert shown[-1] == ["", True]

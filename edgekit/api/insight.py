@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from itertools import islice
 
 from edgekit import inspection
-from edgekit.api.models import Model, convert, quiet, target_of
+from edgekit.api.models import Model, convert, target_of
 from edgekit.api.samples import Inputs, samples_of
 from edgekit.comparison import difference
 from edgekit.comparison.difference import Difference, Order
-from edgekit.core import simulate
+from edgekit.core import notebook_progress, simulate
 from edgekit.core.progress import Progress
 from edgekit.core.target import Target
 from edgekit.core.types import Array
@@ -31,7 +31,7 @@ def diff(
     *,
     order: Order = "culprit",
     most: int | None = None,
-    progress: Progress = quiet,
+    progress: Progress = notebook_progress.show,
 ) -> Difference:
     """How far two models are apart in the simulator, on these inputs (a folder of files, too) or on seeded
     random ones: the outputs, and the layers that both have. `order`: first the layer that does most harm, or

@@ -8,7 +8,7 @@ from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 
-from edgekit.api.models import Model, convert, quiet, target_of
+from edgekit.api.models import Model, convert, target_of
 from edgekit.api.samples import Inputs, named_inputs
 from edgekit.codegen.compilation import build as library
 from edgekit.codegen.compilation.build import Report
@@ -20,7 +20,7 @@ from edgekit.codegen.cost.layer_costs import layer_costs
 from edgekit.codegen.memory.sharing import Ports
 from edgekit.codegen.printing.render import Optimize, Weights
 from edgekit.codegen.verification.verify import Verification
-from edgekit.core import simulate
+from edgekit.core import notebook_progress, simulate
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.progress import Progress
 from edgekit.core.target import MAX_CORES, Target
@@ -46,7 +46,7 @@ def build(
     weight_growth: float = 0.0,
     sbom: bool = False,
     force: bool = False,
-    progress: Progress = quiet,
+    progress: Progress = notebook_progress.show,
 ) -> Report:
     """Write a C library, after it was compiled, measured, and compared with the simulator. `folder` is by
     default one with the model's name. `ports`: the caller has the memory of inputs and outputs, or they are
@@ -87,7 +87,7 @@ def run(
     target: str | Target | None = None,
     optimize: Optimize = "speed",
     ports: Ports = "caller",
-    progress: Progress = quiet,
+    progress: Progress = notebook_progress.show,
 ) -> dict[str, Array]:
     """The outputs for these inputs: of the simulator, or of compiled code where a target is given. A
     dimension in front of an input's own counts samples, and then in front of the outputs, too. Where the
@@ -115,7 +115,7 @@ def verify(
     optimize: Optimize = "speed",
     ports: Ports = "caller",
     cores: int = 1,
-    progress: Progress = quiet,
+    progress: Progress = notebook_progress.show,
 ) -> Verification:
     """Compare compiled code with the simulator, on these inputs or on seeded random ones; EdgeKitError where
     an output is further off than rounding explains, or where runs with 1 to `cores` threads differ in a
@@ -134,7 +134,7 @@ def bench(
     optimize: Optimize = "speed",
     layers: bool = False,
     weight_growth: float = 0.0,
-    progress: Progress = quiet,
+    progress: Progress = notebook_progress.show,
 ) -> Bench:
     """What one run of the compiled code costs: time where it runs natively, else executed instructions.
     `layers`: each layer's share of it, too, from runs of their own."""

@@ -7,10 +7,11 @@ from pathlib import Path
 
 from edgekit.api.insight import diff
 from edgekit.api.libraries import bench, estimate
-from edgekit.api.models import Model, convert, quiet, target_of
+from edgekit.api.models import Model, convert, target_of
 from edgekit.api.samples import Inputs
 from edgekit.codegen.memory.sharing import Ports
 from edgekit.codegen.printing.render import Optimize
+from edgekit.core import notebook_progress
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.progress import Progress
 from edgekit.core.target import Target
@@ -34,7 +35,7 @@ def report(
     layers: bool = False,
     count: bool = False,
     weight_growth: float = 0.0,
-    progress: Progress = quiet,
+    progress: Progress = notebook_progress.show,
 ) -> PageWritten:
     """Write an HTML page about the library of a model: its graph, its arena, its flash, its layers by cost.
     `before` is another model, or the page of an earlier build, to compare with; `reference` the model that
@@ -84,7 +85,7 @@ def profile(
     weight_growth: float = 0.0,
     unit: str = "cycles",
     page: str | PathLike[str] | None = None,
-    progress: Progress = quiet,
+    progress: Progress = notebook_progress.show,
 ) -> Profile:
     """What a device printed by the layer hook of a library (`build(layer_hook=True)`), beside the estimate
     for the model and the target that it was built of. Without a model there is nothing beside it. `unit` is

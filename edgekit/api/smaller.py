@@ -15,6 +15,7 @@ from edgekit.codegen.kernels.variants import tile_of
 from edgekit.codegen.memory.sharing import Ports
 from edgekit.codegen.printing.render import Optimize
 from edgekit.converters import normalize
+from edgekit.core import notebook_progress
 from edgekit.core import target as target_files
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
@@ -45,7 +46,7 @@ def quantize_model(
     samples: Inputs | None,
     settings: Settings = DEFAULT,
     *,
-    progress: Progress = quiet,
+    progress: Progress = notebook_progress.show,
     **options: Any,
 ) -> tuple[Graph, Quantization]:
     """The model in narrower numbers, and what became of its quality. `samples` are typical inputs: arrays, a
@@ -101,7 +102,7 @@ def prune(
     optimize: Optimize = "speed",
     measured_as: str = "float32",
     labels: Array | None = None,
-    progress: Progress = quiet,
+    progress: Progress = notebook_progress.show,
 ) -> tuple[Graph, Pruned]:
     """A smaller model, and what became of its quality. `samples` are typical inputs: with them what is left
     makes up for what is gone; without, weights alone decide. Where flash is the limit, the library for
@@ -154,7 +155,7 @@ def tune(
     ports: Ports = "caller",
     io: Io = "float",
     count: bool = False,
-    progress: Progress = quiet,
+    progress: Progress = notebook_progress.show,
 ) -> Tuned:
     """Find the pruning, the formats and the code with which a model keeps its limits on a target. `samples`
     are typical inputs and `labels` their classes, by default what the model answers. The `folder` gets the

@@ -6,8 +6,9 @@ from os import PathLike
 from pathlib import Path
 
 from edgekit import projects
-from edgekit.api.models import Model, convert, quiet
+from edgekit.api.models import Model, convert
 from edgekit.codegen.printing.render import Optimize
+from edgekit.core import notebook_progress
 from edgekit.core.progress import Progress
 from edgekit.projects import Project
 
@@ -20,7 +21,7 @@ def new(
     target: str = "",
     optimize: Optimize = "speed",
     verify: bool | None = None,
-    progress: Progress = quiet,
+    progress: Progress = notebook_progress.show,
 ) -> Project:
     """Make a folder with a model, its library, and a program around it that builds at once. `template` is a
     kind of project: "c", "arduino", "zephyr", "web" or "python"; `target` by default what suits it. A folder
