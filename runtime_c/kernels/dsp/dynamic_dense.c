@@ -9,30 +9,41 @@
 #include "edgekit/contracts/dynamic_dense.h"
 #include "edgekit/simd/cortex_m/pair_dots_dsp.h"
 
+/* A result, of a sum of which 256 times as much is given. */
+EK_INLINE float EK_FN_finished(const float total, const float s, const float b, const struct EK_STRUCT *p)
+{
+    const float sum = total * 0.00390625f; /* 1 / 256, without a rounding */
+    const float product = sum * s, v = product + b;
+    return v < p->lo ? p->lo : v > p->hi ? p->hi : v;
+}
+
 EK_KERNEL void EK_FN(const int8_t *EK_RESTRICT x, const float *EK_RESTRICT s, const EK_W *EK_RESTRICT w,
     const EK_C *EK_RESTRICT scale, const float *EK_RESTRICT b, float *EK_RESTRICT y,
     const struct EK_STRUCT *p)
 {
     for (int32_t r = 0; r < p->rows; r++, x += p->inputs) {
         const int8_t *weights = w;
-        int32_t at = 0;
+        const EK_C *scales = scale;
+        const float *bias = b;
+        const float row = s[r];
         for (int32_t first = 0; first < p->outputs; first += 8) {
             const int32_t rest = p->outputs - first, width = rest < 8 ? rest : 8;
+            int32_t sums[8];
             float total[8] = {0};
-            for (int32_t start = 0; start < p->inputs; start += p->group, at += 8) {
-                const int32_t left = p->inputs - start, count = left < p->group ? left : p->group;
-                int32_t sums[8];
-                weights = ek_pair_dots(x + start, weights, x + start + count, sums);
+            int32_t start = 0;
+            for (; start + p->group < p->inputs; start += p->group, scales += 8) {
+                weights = ek_pair_dots(x + start, weights, x + start + p->group, sums);
                 for (int32_t o = 0; o < 8; o++) {
-                    const float part = EK_LOAD_C(scale[at + o]) * (float)sums[o];
+                    const float part = EK_LOAD_C(scales[o]) * (float)sums[o];
                     total[o] += part;
                 }
             }
+            weights = ek_pair_dots(x + start, weights, x + p->inputs, sums);
             for (int32_t o = 0; o < width; o++) {
-                const float sum = total[o] * 0.00390625f; /* 1 / 256, without a rounding */
-                const float product = sum * s[r], v = product + b[first + o];
-                *y++ = v < p->lo ? p->lo : v > p->hi ? p->hi : v;
+                const float part = EK_LOAD_C(scales[o]) * (float)sums[o];
+                *y++ = EK_FN_finished(total[o] + part, row, *bias++, p);
             }
+            scales += 8;
         }
     }
 }
