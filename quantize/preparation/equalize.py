@@ -1,40 +1,69 @@
-"""Cross-layer equalization: channels between two layers are rescaled, so that all fill the common range."""
+"""Cross-layer equalization: channels between layers are rescaled, so that all fill the common range.
+
+Between a norm and the layers that read it this is SmoothQuant: weights take a part of the outlier channels.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from edgekit.core.builder import Builder
 from edgekit.core.ir import Graph, Node
 from edgekit.core.ops._linear import Linear
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.layer_norm import LayerNorm, RmsNorm
+from edgekit.core.ops.reshape import Reshape
 from edgekit.core.types import Array, Value
 
 _MAX_CHANNEL_FACTOR = 2.0**6  # of the factor for one channel, and of its inverse
+_SMOOTHING = 0.5  # of outliers behind norms: the share that weights take
 
 
 @dataclass(frozen=True)
 class EqualizedPair:
-    """Two layers, the second the only reader of the first."""
+    """A layer and the one that reads it, or a norm and all layers that read it."""
 
     first: Node
-    second: Node
+    readers: Sequence[Node]
 
 
 def pairs(graph: Graph) -> list[EqualizedPair]:
-    """Layers that channels can be rescaled between: the first clamps at 0, if at all."""
+    """Layers and norms after which channels can be rescaled: layers clamp at 0, if at all."""
     found = []
     for node in graph.nodes:
+        if isinstance(node.op, LayerNorm | RmsNorm):
+            if all(graph.data(name) is not None for name in node.inputs[1:]) and (
+                readers := _readers(graph, node.outputs[0])
+            ):
+                found.append(EqualizedPair(node, readers))
+            continue
         if not is_layer(graph, node) or not graph.used_once(node.outputs[0]):
             continue
         (reader,) = graph.users(node.outputs[0])
         assert isinstance(node.op, Linear)
         scales_through = node.op.lo in (0.0, -np.inf) and node.op.hi == np.inf
         if scales_through and is_layer(graph, reader) and reader.inputs[0] == node.outputs[0]:
-            found.append(EqualizedPair(node, reader))
+            found.append(EqualizedPair(node, [reader]))
+    return found
+
+
+def _readers(graph: Graph, name: str) -> list[Node]:
+    """The layers that read the rows of a tensor, if nothing else does."""
+    found: list[Node] = []
+    if name in graph.outputs:
+        return []
+    for user in graph.users(name):
+        keeps_rows = graph.type(user.outputs[0]).shape[-1:] == graph.type(name).shape[-1:]
+        if isinstance(user.op, Reshape) and keeps_rows and (behind := _readers(graph, user.outputs[0])):
+            found += behind
+        elif is_layer(graph, user) and isinstance(user.op, Dense) and user.inputs[0] == name:
+            found.append(user)
+        else:
+            return []
     return found
 
 
@@ -52,21 +81,54 @@ def equalize(graph: Graph, reach: Mapping[str, Array], shares: tuple[float, floa
     """The same function with other weights. `reach` is the largest magnitude of each channel of each tensor.
     `shares`: 1 makes all channels reach as far, 0 leaves them; where the second layer is depthwise, and the
     weights of each channel have a scale of their own, and where it is not."""
-    values = dict(graph.values)
+    values, nodes = dict(graph.values), {node.outputs[0]: node for node in graph.nodes}
     for pair in pairs(graph):
         channels = reach[pair.first.outputs[0]].astype(np.float64)
-        assert isinstance(pair.second.op, Linear)
-        share = shares[not pair.second.op.is_depthwise(values[pair.second.inputs[1]].type)]
-        if not channels.max() or not share:
+        if not channels.max():
             continue
-        factor = np.where(channels > 0, channels.max() / np.maximum(channels, 1e-30), 1.0) ** share
-        # Powers of two would be exact; these are rounded once, in float32.
-        factor = np.clip(factor, 1 / _MAX_CHANNEL_FACTOR, _MAX_CHANNEL_FACTOR)
-        (_, w, b), (_, reader, _) = pair.first.inputs, pair.second.inputs
-        rescale(values, w, factor.reshape(-1, *[1] * (values[w].type.rank - 1)))
-        rescale(values, b, factor)
-        rescale(values, reader, 1 / input_factors(pair.second, values[reader], factor))
-    return replace(graph, values=values)
+        if isinstance(pair.first.op, LayerNorm | RmsNorm):
+            factor = _smoothing(pair, values, channels)
+            nodes[pair.first.outputs[0]] = _scaled_norm(pair.first, values, factor)
+        else:
+            (reader,) = pair.readers
+            assert isinstance(reader.op, Linear)
+            share = shares[not reader.op.is_depthwise(values[reader.inputs[1]].type)]
+            factor = np.where(channels > 0, channels.max() / np.maximum(channels, 1e-30), 1.0) ** share
+            # Powers of two would be exact; these are rounded once, in float32.
+            factor = np.clip(factor, 1 / _MAX_CHANNEL_FACTOR, _MAX_CHANNEL_FACTOR)
+            _, w, b = pair.first.inputs
+            rescale(values, w, factor.reshape(-1, *[1] * (values[w].type.rank - 1)))
+            rescale(values, b, factor)
+        for reader in pair.readers:
+            weights = reader.inputs[1]
+            rescale(values, weights, 1 / input_factors(reader, values[weights], factor))
+    return replace(graph, nodes=tuple(nodes.values()), values=values)
+
+
+def _smoothing(pair: EqualizedPair, values: Mapping[str, Value], channels: Array) -> Array:
+    """The factor of each channel behind a norm, by what it reaches and the largest weight that reads it."""
+    largest = np.zeros_like(channels)
+    for reader in pair.readers:
+        weights = values[reader.inputs[1]].data
+        assert weights is not None
+        largest = np.maximum(largest, np.abs(weights).max(axis=tuple(range(weights.ndim - 1))))
+    is_used = (channels > 0) & (largest > 0)
+    if not is_used.any():
+        return np.ones_like(channels)
+    weight, reach = (np.where(is_used, values, 1.0) for values in (largest, channels))
+    factor = np.where(is_used, weight ** (1 - _SMOOTHING) / reach**_SMOOTHING, 0.0)
+    factor *= channels.max() / (channels * factor).max()
+    return np.clip(factor, 1 / _MAX_CHANNEL_FACTOR, _MAX_CHANNEL_FACTOR)
+
+
+def _scaled_norm(node: Node, values: dict[str, Value], factor: Array) -> Node:
+    """The norm with constants of its own: equal ones of several norms are one in the graph."""
+    names = [node.inputs[0]]
+    for name in node.inputs[1:]:
+        names.append(Builder(values).fresh(f"{name}_smoothed"))
+        values[names[-1]] = values[name]
+        rescale(values, names[-1], factor)
+    return replace(node, inputs=tuple(names))
 
 
 def input_factors(node: Node, weights: Value, factor: Array) -> Array:

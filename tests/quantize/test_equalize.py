@@ -5,10 +5,18 @@ import pytest
 from support.nets import Net, assert_same
 
 from edgekit.core.ir import Graph
+from edgekit.core.ops.arithmetic import Add
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.layer_norm import LayerNorm, RmsNorm
+from edgekit.core.ops.reshape import Reshape
+from edgekit.core.types import Array
+from edgekit.quantize import auto_ranges
+from edgekit.quantize.calibration.calibration_samples import observed
 from edgekit.quantize.calibration.observe import Observer
+from edgekit.quantize.post_training import quantize
 from edgekit.quantize.preparation.equalize import equalize, is_layer, pairs
+from edgekit.quantize.settings import Settings
 
 SPREAD = (2.0 ** np.linspace(-1.5, 1.5, 6)).astype(np.float32)  # of the channels between the layers
 
@@ -53,3 +61,58 @@ def test_weights_that_two_layers_share_are_left_alone(shared: str) -> None:
     graph = made.done(y)
     assert not any(is_layer(graph, node) for node in graph.nodes)
     assert not pairs(graph)
+
+
+def normed(norm: LayerNorm | RmsNorm, *, residual: bool = False) -> Graph:
+    """Three layers behind a norm with two outlier channels, one of them behind a reshape; a second norm with
+    the same constants."""
+    made = Net(seed=1)
+    x = made.x(4, 32)
+    scale = np.ones(32, np.float32)
+    scale[[3, 20]] = 40
+    biases = [made.const(made.random(32))] if isinstance(norm, LayerNorm) else []
+    constants = [made.const(scale), *biases]
+    y = made(norm, x, *constants)
+    layers = [made(Dense(), y, made.random(16, 32), made.random(16)) for _ in range(2)]
+    rows = made(Reshape((2, 2, 32)), y)
+    layers.append(made(Reshape((4, 16)), made(Dense(), rows, made.random(16, 32), made.random(16))))
+    found = made(Add(), made(Add(), layers[0], layers[1]), layers[2])
+    other = made(norm, x, *constants)
+    return made.done(found, made(Add(), y, other) if residual else other)
+
+
+@pytest.mark.parametrize("norm", [LayerNorm(1e-5), RmsNorm(1e-5)], ids=str)
+def test_outlier_channels_behind_a_norm_move_into_weights(
+    norm: LayerNorm | RmsNorm,
+) -> None:
+    graph = normed(norm)
+    (pair,) = pairs(graph)
+    assert len(pair.readers) == 3
+    name = pair.first.outputs[0]
+    samples = [{"x": np.random.default_rng(i).standard_normal((4, 32)).astype(np.float32)} for i in range(8)]
+    made = equalize(graph, reaches(graph, samples), (1.0, 0.5))
+    assert_same(graph, made, 1e-4)
+    before, after = (reaches(g, samples)[name] for g in (graph, made))
+    assert after.max() == pytest.approx(before.max(), rel=1e-4)
+    assert np.median(after) > 4 * np.median(before)
+
+
+def test_a_norm_that_a_residual_reads_keeps_its_channels() -> None:
+    assert not pairs(normed(LayerNorm(1e-5), residual=True))
+
+
+def test_auto_smooths_outlier_channels_where_that_helps(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = normed(LayerNorm(1e-5))
+    random = np.random.default_rng(0)
+    samples = [{"x": random.standard_normal((4, 32)).astype(np.float32)} for _ in range(8)]
+    settings, found = Settings(strict_int8=True), []
+    for smoothed in (True, False):
+        if not smoothed:
+            monkeypatch.setattr(auto_ranges, "pairs", lambda graph: [])
+        report = quantize(graph, samples, settings)[1]
+        found.append(report.outputs[graph.outputs[0]])
+    assert found[0] > found[1] + 3
+
+
+def reaches(graph: Graph, samples: list[dict[str, Array]]) -> dict[str, Array]:
+    return {n: s.reaches for n, s in observed(graph, samples, 1).items() if s.reaches is not None}
