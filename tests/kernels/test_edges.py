@@ -7,12 +7,11 @@ import pytest
 from support import x86
 from support.each_target import REALS, TARGETS, drive, load
 from support.edge_families import FAMILIES
-from support.integer_bench import Bench, Seeded
+from support.integer_bench import drawn
 from support.real_edge_families import REAL_FAMILIES
 
 from edgekit.codegen.lowering import call_rules
 from edgekit.codegen.program import compile_graph
-from edgekit.core import simulate
 
 
 @pytest.mark.parametrize("name", TARGETS)
@@ -21,20 +20,15 @@ def test_layers_at_the_edges(name: str, monkeypatch: pytest.MonkeyPatch, tmp_pat
     shortcuts = (call_rules.float_requantization, call_rules.sum_as_products)
     rules = tuple(rule for rule in call_rules.RULES if rule not in shortcuts)
     monkeypatch.setattr(call_rules, "RULES", rules)
-    bench = Bench(Seeded(len(name)))
-    for family in FAMILIES:
-        family(bench)
-    program = compile_graph(bench.graph(), load(name))
-    found = drive(program, tmp_path).run(program, bench.inputs)
-    expected = simulate.run(program.graph, bench.inputs)
+    graph, inputs, expected = drawn(FAMILIES, len(name))
+    program = compile_graph(graph, load(name))
+    found = drive(program, tmp_path).run(program, inputs)
     for output in program.graph.outputs:
         assert np.array_equal(found[output], expected[output]), program.graph.producer(output)
 
 
 @pytest.mark.parametrize("name", REALS)
 def test_layers_of_floats_at_the_edges(name: str, tmp_path: Path) -> None:
-    bench = Bench(Seeded(len(name)))
-    for family in REAL_FAMILIES:
-        family(bench)
-    program = compile_graph(bench.graph(), load(name))
-    x86.check(program, drive(program, tmp_path), [bench.inputs])
+    graph, inputs, expected = drawn(REAL_FAMILIES, len(name))
+    program = compile_graph(graph, load(name))
+    x86.check_results(program, drive(program, tmp_path).run(program, inputs), expected)

@@ -1,18 +1,18 @@
 """Kernels in parts, in the wrong order and by several threads: to the bit what they compute as a whole."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
-from support.each_target import REALS, TARGETS, drive_all, load
+from support import x86
+from support.each_target import REALS, TARGETS, drive, load
 from support.edge_families import FAMILIES
-from support.integer_bench import Bench, Family, Seeded
+from support.integer_bench import Bench, Family, Tensors, drawn
 from support.real_edge_families import REAL_FAMILIES
 
-from edgekit.codegen.execution.driver import BACKWARDS
+from edgekit.codegen.execution.driver import BACKWARDS, Driver
 from edgekit.codegen.execution.runner import runs_threads
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.core.ops.activations import Gelu
@@ -98,45 +98,45 @@ def in_parts(target: Target, cores: int) -> Target:
     return replace(target, cores=cores, part_macs=1)
 
 
-def differing(whole: Program, parted: Program, b: Bench, folder: Path) -> list[object]:
-    """Layers whose results have other bits in parts."""
-    if whole.target.board:  # whose memory holds one of them
-        (folder / "whole").mkdir()
-        expected = drive_all([whole], folder / "whole").run(whole, b.inputs)
-        driver = drive_all([parted], folder)
-    else:  # they share kernels, which take longest to compile
-        driver = drive_all([whole, parted], folder)
-        expected = driver.run(whole, b.inputs)
-    found: list[object] = []
+def parts(program: Program) -> int:
+    """How many layers are computed in parts."""
+    return sum(bool(line.call.parts) for line in program.lines)
+
+
+def differing(
+    program: Program, driver: Driver, inputs: Tensors, expected: Tensors, *first: int
+) -> list[tuple[int, str]]:
+    """Layers whose results have other bits, each with the number of threads."""
+    found = []
     # The order of the parts does not depend on the processor: emulators without threads take the hardest one.
-    for threads in (BACKWARDS, *((0, 1, 2, 3, 4) if runs_threads(parted.target) else ())):
-        results = driver.with_threads(threads).run(parted, b.inputs)
+    for threads in (*first, BACKWARDS, *((1, 2, 3, 4) if runs_threads(program.target) else ())):
+        results = driver.with_threads(threads).run(program, inputs)
         names = [name for name, y in expected.items() if results[name].tobytes() != y.tobytes()]
-        found += [(threads, whole.graph.producer(name)) for name in names]
+        found += [(threads, str(program.graph.producer(name))) for name in names]
     return found
-
-
-def check(name: str, families: Sequence[Family], cores: int, folder: Path) -> None:
-    """All families in one program; where memory is small, each in its own."""
-    target, parts = load(name), 0
-    together = [[family] for family in families] if target.board else [families]
-    for i, some in enumerate(together):
-        bench = Bench(Seeded(1))  # the same layers for all targets: what is proven of them is kept
-        for family in some:
-            family(bench)
-        graph = bench.graph()
-        parted = compile_graph(replace(graph, name=f"{graph.name}_parted"), in_parts(target, cores))
-        parts += sum(bool(line.call.parts) for line in parted.lines)
-        (folder / str(i)).mkdir()
-        assert differing(compile_graph(graph, target), parted, bench, folder / str(i)) == []
-    assert parts > 100
 
 
 @pytest.mark.parametrize("name", REALS)
 def test_parts_of_layers_compute_what_whole_layers_do(name: str, tmp_path: Path) -> None:
-    check(name, (*REAL_FAMILIES, *REAL_LAYERS), 3, tmp_path)
+    target, found = load(name), 0
+    # The memory of a board does not hold them all.
+    for families in (REAL_FAMILIES, REAL_LAYERS) if target.board else ((*REAL_FAMILIES, *REAL_LAYERS),):
+        graph, inputs, expected = drawn(families, 1)
+        program = compile_graph(graph, in_parts(target, 3))
+        found += parts(program)
+        for line, alone in zip(program.lines, compile_graph(graph, target).lines, strict=True):
+            assert (line.kernel, line.params) == (alone.kernel, alone.params), "another call for one core"
+        is_slow = name.startswith("x86") and x86.is_emulated(target)  # unoptimized, a run takes half a minute
+        driver = drive(program, tmp_path, ("-O1",) if is_slow else ())
+        whole = driver.run(program, inputs)
+        x86.check_results(program, whole, expected)
+        assert differing(program, driver, inputs, whole) == []
+    assert found > 100
 
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_parts_of_integer_layers_compute_what_whole_layers_do(name: str, tmp_path: Path) -> None:
-    check(name, FAMILIES, 4, tmp_path)
+    graph, inputs, expected = drawn(FAMILIES, 1)
+    program = compile_graph(graph, in_parts(load(name), 4))
+    assert parts(program) > 100
+    assert differing(program, drive(program, tmp_path), inputs, expected, 0) == []

@@ -1,7 +1,8 @@
 """Quantized operators in the making: tensors of any numbers and scales, by whoever makes the choices."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import cycle, islice
 from math import prod
 from random import Random
@@ -10,7 +11,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from hypothesis import strategies as st
 
-from edgekit.core import fixed
+from edgekit.core import fixed, simulate
 from edgekit.core.builder import Builder
 from edgekit.core.ir import Graph
 from edgekit.core.ops import Op
@@ -181,3 +182,14 @@ class Bench:
 
 
 Family = Callable[[Bench], None]
+Tensors = Mapping[str, Array]
+
+
+@cache
+def drawn(families: tuple[Family, ...], seed: int) -> tuple[Graph, Tensors, Tensors]:
+    """Layers, inputs, and what is simulated: the same for several targets, so that proofs are kept."""
+    bench = Bench(Seeded(seed))
+    for family in families:
+        family(bench)
+    graph = bench.graph()
+    return graph, bench.inputs, simulate.run(graph, bench.inputs)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import generated, in_process, op_cases, tools
+from support import generated, in_process, integer_bench, op_cases, tools
 
 from edgekit.codegen.compilation import toolchain
 from edgekit.codegen.execution import driver, runner
@@ -92,6 +92,7 @@ def pytest_configure(config: pytest.Config) -> None:
     simulate.run = expecting(simulate.run)
     simulate.run_each = expecting(simulate.run_each)
     op_cases.expected = expecting(op_cases.expected)
+    integer_bench.drawn = expecting(integer_bench.drawn)
     runner.why_not_here = lambda target: ""
     tools.require = str
     tools.require_module = lambda name: os  # which nobody looks at
