@@ -3,28 +3,32 @@
 Cases are drawn, layers are lowered, what a test expects of the program is asserted. Code is not generated;
 compilers and emulators need not be installed. A test counts for the kernels of a program that it would have
 run, once it would have compared results with the simulator, or with what an operator means: there it ends.
-The file that PLANNED_TO names gets, for each kernel file, the tests that take it.
+The file that PLANNED_TO names gets, for each kernel file, the tests that take it. One whose target has no
+kernel that is still without a test does not run.
 """
 
 import contextlib
 import json
 import os
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support import generated, in_process, integer_bench, op_cases, tools
+from support import generated, in_process, integer_bench, op_cases, times, tools
 
 from edgekit.codegen.compilation import toolchain
 from edgekit.codegen.execution import driver, runner
+from edgekit.codegen.kernels.kernel_files import all_variants
 from edgekit.codegen.kernels.sources import variant_of
 from edgekit.codegen.printing import render
 from edgekit.codegen.program import Program
-from edgekit.core import simulate
+from edgekit.core import simulate, target
 from edgekit.core.target import Target
 
 TAKEN: dict[str, set[str]] = {}
+_TIMES = times.times()
 
 
 class Planned(Exception):  # noqa: N818  # no error: the end
@@ -102,6 +106,26 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """All cases of a family of operators are one program, and builds are compilers of the same ones."""
     first = {"index": 0, "sanitize": True, "build": "gcc"}
     items[:] = [i for i in items if all(_parameters(i).get(name, one) == one for name, one in first.items())]
+    items.sort(key=_rank)
+
+
+def _rank(item: pytest.Item) -> tuple[bool, float]:
+    """Portable kernels, which all targets have, come first, then files of tests that take little time."""
+    file, _ = times.place(item.nodeid)
+    return file.startswith("kernels/"), sum(_TIMES.get(file, {}).values())
+
+
+def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
+    missing = {variant.isa for variant in all_variants() if variant.file not in TAKEN}
+    names = {value for value in _parameters(item).values() if isinstance(value, str)} & _targets().keys()
+    may_take = missing & {isa for name in names for isa in _targets()[name]} if names else missing
+    return None if may_take else True
+
+
+@cache
+def _targets() -> Mapping[str, Sequence[str]]:
+    """The instruction sets of each target."""
+    return {name: target.load(name).isa for name in target.names()}
 
 
 def _parameters(item: pytest.Item) -> dict[str, Any]:
