@@ -1,20 +1,56 @@
-"""Samples as tensors, by the names that a graph has for its inputs."""
+"""Samples as arrays by the names of a graph's inputs, from what training loops have.
+
+That is tensors, tuples or dicts of them, with labels or without, in batches of any size or without a batch: a
+DataLoader, too.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
+from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
 from edgekit.core.types import Array
 
 
 def arrays_of(graph: Graph, calibration: Iterable[Any]) -> list[dict[str, Array]]:
-    """Samples, each a tensor or a tuple of them, by the names of inputs."""
-    found = []
-    for sample in calibration:
-        arrays = [np.asarray(x) for x in (sample if isinstance(sample, tuple | list) else (sample,))]
-        found.append(dict(zip(graph.inputs, arrays, strict=True)))
-    return found
+    """The samples, each a batch of one, as the graph takes it."""
+    return [sample for batch in calibration for sample in _samples(graph, _by_name(graph, batch))]
+
+
+def _by_name(graph: Graph, batch: Any) -> dict[str, Array]:
+    """The inputs of a batch; what comes after them are labels."""
+    if isinstance(batch, Mapping):
+        if missing := [name for name in graph.inputs if name not in batch]:
+            raise EdgeKitError(
+                "E0102",
+                f"a calibration sample lacks {', '.join(missing)}",
+                hint=f"a dict has the model's inputs: {', '.join(graph.inputs)}",
+            )
+        return {name: np.asarray(batch[name]) for name in graph.inputs}
+    given = batch if isinstance(batch, tuple | list) else (batch,)
+    if len(given) < len(graph.inputs):
+        raise EdgeKitError(
+            "E0102",
+            f"a calibration sample has {len(given)} of {len(graph.inputs)} inputs",
+            hint=f"a tuple in this order: {', '.join(graph.inputs)}",
+        )
+    return {name: np.asarray(x) for name, x in zip(graph.inputs, given, strict=False)}
+
+
+def _samples(graph: Graph, batch: Mapping[str, Array]) -> Iterator[dict[str, Array]]:
+    """A batch, one by one; it is left as it is where it is none."""
+    wanted = {name: graph.type(name).shape for name in batch}
+    if all(x.shape == wanted[name][1:] and wanted[name][:1] == (1,) for name, x in batch.items()):
+        yield {name: x[None] for name, x in batch.items()}
+        return
+    counts = {len(x) for x in batch.values() if x.ndim}
+    is_batch = all(x.shape[1:] == wanted[name][1:] and wanted[name][:1] == (1,) for name, x in batch.items())
+    if not is_batch or len(counts) != 1:
+        yield dict(batch)
+        return
+    for i in range(counts.pop()):
+        yield {name: x[i : i + 1] for name, x in batch.items()}
