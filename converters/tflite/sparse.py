@@ -74,12 +74,13 @@ def dense(tensor: Table, type: Type, raw: Array) -> Array:
     for number, dimension in enumerate(blocked):
         at = order.index(rank + number)
         found[dimension] = found[dimension] * levels[at].size + where[at]
-    if any(len(index) != len(stored) for index in where):
-        raise DamageError(f"a sparse tensor stores {len(stored)} numbers, and lists {len(where[0])}")
+    listed = len(where[0]) if where else 1  # a scalar has no levels
+    if listed != len(stored):
+        raise DamageError(f"a sparse tensor stores {len(stored)} numbers, and lists {listed}")
     if any(np.any((index < 0) | (index >= n)) for index, n in zip(found, type.shape, strict=True)):
         raise DamageError(f"an index of a sparse tensor is outside of {list(type.shape)}")
     result = np.zeros(type.shape, type.dtype.numpy)
-    result[tuple(found)] = stored
+    result[..., *found] = stored
     return result
 
 

@@ -97,6 +97,13 @@ def test_damage_is_named(words: str, tmp_path: Path) -> None:
     assert caught.value.code == "E0401"
 
 
+def test_a_sparse_scalar_is_one_number(tmp_path: Path) -> None:
+    scalar = Sparsity((), (), ())
+    assert read(content(np.full(1, 3, np.float32), (), scalar), tmp_path) == 3
+    with pytest.raises(EdgeKitError, match="stores 2 numbers, and lists 1"):
+        read(content(np.full(2, 3, np.float32), (), scalar), tmp_path)
+
+
 def test_a_block_has_a_dimension(tmp_path: Path) -> None:
     data, sparsity = by_blocks(FULL, "int32")
     with pytest.raises(EdgeKitError, match="a dimension that is not there"):
