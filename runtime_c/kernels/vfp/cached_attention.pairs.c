@@ -64,9 +64,8 @@ EK_INLINE float EK_FN_weights(
 }
 
 /* y[i] = shrink y[i] + sum over j < m of w[j] v[j][i], eight elements of both at a time. */
-EK_INLINE void EK_FN_add(const struct EK_FN_pair *EK_RESTRICT two, const float *EK_RESTRICT v,
-    const int32_t m, const float shrink, const float other, float *EK_RESTRICT y, float *EK_RESTRICT z,
-    const int32_t n)
+EK_INLINE void EK_FN_add(float (*EK_RESTRICT weights)[16], const float *EK_RESTRICT v, const int32_t m,
+    const float shrink, const float other, float *EK_RESTRICT y, float *EK_RESTRICT z, const int32_t n)
 {
     for (int32_t i = 0; i < n; i += 8) {
         float a = y[i] * shrink, b = y[i + 1] * shrink, c = y[i + 2] * shrink, d = y[i + 3] * shrink;
@@ -75,7 +74,7 @@ EK_INLINE void EK_FN_add(const struct EK_FN_pair *EK_RESTRICT two, const float *
         float k = z[i + 4] * other, l = z[i + 5] * other, o = z[i + 6] * other, q = z[i + 7] * other;
         const float *row = v + i;
         for (int32_t j = 0; j < m; j++, row += n) {
-            const float one = two->w[0][j], second = two->w[1][j];
+            const float one = weights[0][j], second = weights[1][j];
             a = __builtin_fmaf(one, row[0], a);
             s = __builtin_fmaf(second, row[0], s);
             b = __builtin_fmaf(one, row[1], b);
@@ -128,7 +127,7 @@ EK_INLINE void EK_FN_queries(const float *EK_RESTRICT q, const float *EK_RESTRIC
         EK_FN_scores(q, other, k, m, &two, p);
         const float shrink = EK_FN_weights(two.w[0], m, before, two.most[0], &two.sum[0]);
         const float fade = EK_FN_weights(two.w[1], m, past, two.most[1], &two.sum[1]);
-        EK_FN_add(&two, v, m, shrink, fade, y, z, p->values);
+        EK_FN_add(two.w, v, m, shrink, fade, y, z, p->values);
         k += m * p->size;
         v += m * p->values;
     }
