@@ -61,6 +61,8 @@ def make(recipe: Recipe) -> Trial:
     dynamic = dice.roll(0, 4) == 0
     (real,) = run(plain, [net.inputs])
     quantized = _quantized(plain, net, None if dynamic else dice.pick(*SCHEMES))
+    if any(_counts_beyond_padding(node) for node in quantized.graph.node):
+        raise UnfitError
     (right,) = run(quantized, [net.inputs])
     kinds = frozenset(node.op_type for node in quantized.graph.node)
     noisy = [_with_noise(quantized, net.inputs, seed) for seed in (1, 2)]
@@ -73,6 +75,13 @@ def make(recipe: Recipe) -> Trial:
         lambda: convert(quantized),
         slack,
     )
+
+
+def _counts_beyond_padding(node: NodeProto) -> bool:
+    """onnxruntime's kernels for integers and floats differ there: see tests/onnx/test_quantized_models.py."""
+    found = {a.name: a.i for a in node.attribute}
+    is_average = node.op_type in ("AveragePool", "QLinearAveragePool")
+    return is_average and bool(found.get("ceil_mode")) and bool(found.get("count_include_pad"))
 
 
 def _slack(proto: ModelProto, right: Array, real: Array, *noisy: Array) -> float:
