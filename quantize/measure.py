@@ -245,9 +245,10 @@ def _run(graph: Graph, stacks: Sequence[SampleBatch], given: Sequence[Sample]) -
 
 def _by_sample(errors: Array, count: int) -> Array:
     """The sums of so many samples; what is no row of each concerns all alike."""
-    if errors.shape[:1] == () or len(errors) % count:
+    if not errors.ndim or len(errors) % count:
         return np.full(count, errors.sum() / count)
-    return errors.reshape(count, -1).sum(axis=1)  # type: ignore[no-any-return]  # array
+    sums: Array = errors.reshape(count, -1).sum(axis=1)
+    return sums
 
 
 def changed(before: Graph, after: Graph) -> set[str]:

@@ -128,7 +128,7 @@ for kernel in (None, object()):  # as shells of notebooks have one
 print("shown:" + json.dumps(shown))
 """
 CELLS = (
-    "import time\nimport numpy as np\nimport edgekit\nfrom edgekit.core.notebook_progress import show",
+    "import time\nimport numpy as np\nimport edgekit\nfrom edgekit.api.notebook_progress import show",
     "for i in range(1, 4):\n    show(f'<sample> {i} of 3')\n    time.sleep(0.15)",
     "show('compiling')",
     "edgekit.run('digits.onnx', np.zeros((2, 1, 1, 8, 8), np.float32))",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -23,7 +22,7 @@ from edgekit.core.errors import EdgeKitError, raise_all
 from edgekit.core.ir import Graph
 from edgekit.core.ops import Arg, Call, Join, Step, View
 from edgekit.core.ops._copy import copy
-from edgekit.core.types import Array
+from edgekit.core.types import Array, DType
 
 ALIGN = 256  # bytes: what every device can bind a part of a buffer at
 _ELEMENT = 16  # the widest that kernels load
@@ -158,7 +157,7 @@ def _uses(calls: Sequence[Scheduled]) -> list[GpuCall]:
             uses.append(use_of(scheduled.call))
         except UnsupportedError as lacking:
             operator = type(scheduled.node.op).__name__
-            has_16_bits = re.search(r"\bs16\b", str(lacking))
+            has_16_bits = any(arg.type.dtype is DType.S16 for arg in scheduled.call.args)
             errors.append(
                 EdgeKitError(
                     "E0203",

@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-import ml_dtypes
 import numpy as np
 
 from edgekit.core import simulate
@@ -21,7 +20,7 @@ from edgekit.core.ir import Graph, Node
 from edgekit.core.ops._map import Map
 from edgekit.core.ops.cast import BitCast
 from edgekit.core.ops.while_loop import While
-from edgekit.core.types import Array, DType
+from edgekit.core.types import Array, DType, finfo
 
 # How many times the largest error of noisy runs an implementation may be off: kernels add up one by one or in
 # vectors, with and without fused products, and approximate functions within a few units in the last place.
@@ -91,7 +90,7 @@ def ulp(values: Array, dtype: DType) -> Array:
 @cache
 def _precision(dtype: DType) -> tuple[float, int]:
     """The distance from 1 to the next number, and the least exponent."""
-    info = ml_dtypes.finfo(dtype.numpy)  # type: ignore[no-untyped-call]  # no stubs
+    info = finfo(dtype.numpy)
     return float(info.eps), int(info.minexp)
 
 

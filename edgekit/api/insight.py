@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping
 from itertools import islice
 
 from edgekit import inspection
+from edgekit.api import notebook_progress
 from edgekit.api.models import Model, convert, target_of
 from edgekit.api.samples import Inputs, samples_of
 from edgekit.comparison import difference
 from edgekit.comparison.difference import Difference, Order
-from edgekit.core import notebook_progress, simulate
+from edgekit.core import simulate
 from edgekit.core.progress import Progress
 from edgekit.core.target import Target
 from edgekit.core.types import Array

@@ -8,6 +8,7 @@ from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 
+from edgekit.api import notebook_progress
 from edgekit.api.models import Model, convert, target_of
 from edgekit.api.samples import Inputs, named_inputs
 from edgekit.codegen.compilation import build as library
@@ -20,7 +21,7 @@ from edgekit.codegen.cost.layer_costs import layer_costs
 from edgekit.codegen.memory.sharing import Ports
 from edgekit.codegen.printing.render import Optimize, Weights
 from edgekit.codegen.verification.verify import Verification
-from edgekit.core import notebook_progress, simulate
+from edgekit.core import simulate
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.progress import Progress
 from edgekit.core.target import MAX_CORES, Target

@@ -5,13 +5,13 @@ from __future__ import annotations
 from os import PathLike
 from pathlib import Path
 
+from edgekit.api import notebook_progress
 from edgekit.api.insight import diff
 from edgekit.api.libraries import bench, estimate
 from edgekit.api.models import Model, convert, target_of
 from edgekit.api.samples import Inputs
 from edgekit.codegen.memory.sharing import Ports
 from edgekit.codegen.printing.render import Optimize
-from edgekit.core import notebook_progress
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.progress import Progress
 from edgekit.core.target import Target

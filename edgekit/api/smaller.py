@@ -8,6 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from edgekit.api import notebook_progress
 from edgekit.api.models import Model, convert_wide, quiet, target_of
 from edgekit.api.samples import Inputs, are_random, random_samples, samples_of
 from edgekit.codegen.cost import estimate as estimation
@@ -15,7 +16,6 @@ from edgekit.codegen.kernels.variants import tile_of
 from edgekit.codegen.memory.sharing import Ports
 from edgekit.codegen.printing.render import Optimize
 from edgekit.converters import normalize
-from edgekit.core import notebook_progress
 from edgekit.core import target as target_files
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph

@@ -6,9 +6,9 @@ from os import PathLike
 from pathlib import Path
 
 from edgekit import projects
+from edgekit.api import notebook_progress
 from edgekit.api.models import Model, convert
 from edgekit.codegen.printing.render import Optimize
-from edgekit.core import notebook_progress
 from edgekit.core.progress import Progress
 from edgekit.projects import Project
 

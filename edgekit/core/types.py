@@ -99,6 +99,7 @@ _NUMPY: dict[DType, np.dtype[Any]] = {
     DType.S2: np.dtype(ml_dtypes.int2),
     DType.U2: np.dtype(ml_dtypes.uint2),
 }
+finfo: Any = ml_dtypes.finfo  # of numpy's types and of its own; published without types
 _OF_NUMPY = {numpy: dtype for dtype, numpy in _NUMPY.items()}
 # bool is stored as uint8_t: C99 and C++ agree on its size, and a stray 2 in memory is no undefined behaviour.
 _C = {

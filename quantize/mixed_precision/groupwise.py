@@ -7,13 +7,13 @@ not. A scale is the one that fits its group best, by squared error.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from edgekit.core.builder import MIN_NARROW
+from edgekit.core.builder import MIN_NARROW, Builder
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph, GroupwiseWeights, Node
 from edgekit.core.ops.dense import Dense
@@ -31,6 +31,7 @@ from edgekit.quantize.outcome import Quantization, judged
 from edgekit.quantize.settings import Settings
 
 _TRIED = np.linspace(0.7, 1.1, 17)  # times the scale that just holds the largest weight
+_WEIGHTS_AT = {DenseGroupwise: 1, DynamicDense: 2, GatherGroupwise: 0}  # which operand they are
 _PIECE = 1 << 20  # weights that are tried at once
 
 
@@ -77,19 +78,14 @@ def dynamic_rows(graph: Graph) -> Graph:
             x, w, scale, b, *zero = node.inputs
             if not zero:
                 if x not in rows:
-                    rows[x] = (_fresh(values, f"{x}_rows"), _fresh(values, f"{x}_scale"))
+                    fresh = Builder(values).fresh
+                    rows[x] = (fresh(f"{x}_rows"), fresh(f"{x}_scale"))
                     values |= zip(rows[x], map(Value, QuantizeRows().infer(graph.type(x))), strict=True)
                     nodes.append(Node(QuantizeRows(), (x,), rows[x], node.origin))
                 op = DynamicDense(node.op.group, node.op.lo, node.op.hi)
                 node = replace(node, op=op, inputs=(*rows[x], w, scale, b))
         nodes.append(node)
     return replace(graph, nodes=tuple(nodes), values=values)
-
-
-def _fresh(values: Mapping[str, Value], name: str) -> str:
-    while name in values:
-        name += "_"
-    return name
 
 
 def _ends(graph: Graph) -> set[str]:
@@ -117,11 +113,7 @@ def _matrix(graph: Graph, node: Node) -> Iterator[tuple[str, Array]]:
 def _stored(made: Graph, node: Node) -> DType:
     """The format of the weights that a layer has now, or of what it computes."""
     own = made.producer(node.outputs[0])
-    at = (
-        {DenseGroupwise: 1, DynamicDense: 2, GatherGroupwise: 0}.get(type(own.op))
-        if own is not None
-        else None
-    )
+    at = None if own is None else _WEIGHTS_AT.get(type(own.op))
     return made.type(node.outputs[0] if own is None or at is None else own.inputs[at]).dtype
 
 
@@ -133,9 +125,8 @@ def rounded(data: Array, dtype: DType, group: int) -> GroupwiseWeights:
     padded = np.zeros((rows, groups * group), np.float32)
     padded[:, :columns] = data
     parts = padded.reshape(rows * groups, group)
-    scales_in = (
-        _scales_in(parts, dtype) if groups > 1 else np.dtype(np.float32)
-    )  # few, and without conversions
+    # Where rows are one group, scales are few, and kernels convert none of them.
+    scales_in = _scales_in(parts, dtype) if groups > 1 else np.dtype(np.float32)
     step = max(1, _PIECE // group)
     pieces = [_best(parts[i : i + step], dtype, scales_in) for i in range(0, len(parts), step)]
     integers = np.concatenate([q for q, _ in pieces]).reshape(rows, groups * group)[:, :columns]
@@ -156,14 +147,14 @@ def _best(parts: Array, dtype: DType, scales_in: np.dtype[Any]) -> tuple[Array, 
     """Integers and scales of groups. Of four bits, the largest weight is the lowest integer, -8, which has no
     counterpart: the scale has the sign that makes it so. -128 would bring little, and kernels take less time
     without it."""
-    lowest = -8 if dtype is DType.S4 else -127
+    lowest, highest = (-8, 7) if dtype is DType.S4 else (-127, 127)
     largest = parts[np.arange(len(parts)), np.abs(parts).argmax(axis=1)]
     integers, scales = np.zeros_like(parts), np.zeros(len(parts), np.float32)
     errors = np.full(len(parts), np.inf)
     for share in (*_TRIED, lowest / (lowest + 1)):  # the last one as if there were no lowest integer
         tried = (largest * np.float32(share / lowest)).astype(scales_in).astype(np.float32)
         with np.errstate(divide="ignore", invalid="ignore"):
-            q = np.clip(np.nan_to_num(np.rint(parts / tried[:, None])), lowest, 7 if lowest == -8 else 127)
+            q = np.clip(np.nan_to_num(np.rint(parts / tried[:, None])), lowest, highest)
         off = np.square(q * tried[:, None] - parts).sum(axis=1)
         better = off < errors
         integers[better], scales[better], errors[better] = q[better], tried[better], off[better]

@@ -92,7 +92,10 @@ def the_page_says_what_the_simulator_does(folder: Path) -> None:
     """A grey picture of the size of the input, so that no scaling is between the pixels and the model."""
     pixels = np.random.default_rng(7).integers(0, 256, (6, 6)).repeat(16, 0).repeat(16, 1)
     graph = edgekit.load(folder / "page" / "person_detect.ek")
-    x = np.clip(np.rint((pixels - 127.5) / 127.5 / 0.007843137718737125) - 1, -128, 127).astype(np.int8)
+    quant = graph.type("input").quant
+    assert quant
+    x = np.rint((pixels - 127.5) / 127.5 / quant.scale[0]) + quant.zero[0]
+    x = np.clip(x, -128, 127).astype(np.int8)
     (y,) = edgekit.run(graph, {"input": x.reshape(1, 1, 96, 96, 1)}).values()
     score = (int(y.reshape(-1)[1]) + 128) / 256
     with site(folder / "page") as url, browser("chromium") as chromium:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import ml_dtypes
-
 from edgekit.converters.semantics.compose import reduce
 from edgekit.converters.tensor import Tensor
 from edgekit.core.ops.activations import Exp, Log
+from edgekit.core.types import finfo
 
 
 def _axes(x: Tensor, given: Tensor | None, axes: tuple[int, ...] | None, noop: int) -> tuple[int, ...]:
@@ -26,7 +25,7 @@ def ReduceLogSumExp(
 ) -> Tensor:
     axes = _axes(x, given, axes, noop_with_empty_axes)
     # exp cannot overflow once the largest element is taken away; an infinite one stays out of it (inf - inf).
-    most = float(ml_dtypes.finfo(x.dtype.numpy).max)  # type: ignore[no-untyped-call]  # published without types
+    most = float(finfo(x.dtype.numpy).max)
     high = reduce(x, "max", axes).clip(-most, most)
     y = reduce((x - high).apply(Exp()), "sum", axes).apply(Log()) + high
     return y if keepdims else reduce(y, "max", axes, keepdims=False)
