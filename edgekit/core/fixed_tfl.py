@@ -202,23 +202,25 @@ def gelu(x: Quant, y: Quant, approximate: bool) -> Int:
     return _by_floats(x, y, real)
 
 
-def inverse_square_root(value: int) -> tuple[int, int]:
-    """(m, e) with 1 / sqrt(value) = m / 2^31 2^e for value >= 0; that of 0 is that of 1."""
-    if value <= 1:
-        return _ONE, 0
-    shift = 11
-    while value >= 1 << 29:
-        value //= 4
-        shift += 1
-    pairs = (32 - value.bit_length() - 1) // 2 - 1
+def inverse_square_root(values: Array) -> tuple[Int, Int]:
+    """(m, e) with 1 / sqrt(value) = m / 2^31 2^e for each value >= 0; that of 0 is that of 1."""
+    value = np.maximum(values, 2).astype(np.int64)
+    shift = np.full(value.shape, 11)
+    while (large := value >= 1 << 29).any():
+        value = np.where(large, value // 4, value)
+        shift += large
+    bits = np.frexp(value.astype(np.float64))[1]
+    pairs = (31 - bits) // 2 - 1
     shift -= pairs
     half_input = rdbpot((value << (2 * pairs)) >> 1, 1)
-    x: Int = np.asarray(1 << 28)  # Q3.28
+    x: Int = np.full(value.shape, 1 << 28)  # Q3.28
     for _ in range(5):
         cube = _saturating_left(srdhm(srdhm(x, x), x), 6)
         x = _saturating_left(srdhm((1 << 28) + (1 << 27), x) - srdhm(half_input, cube), 3)
-    root = int(srdhm(x, 1518500250))  # sqrt(2) / 2
-    return (root << -shift, 0) if shift < 0 else (root, -shift)
+    root = srdhm(x, 1518500250)  # sqrt(2) / 2
+    is_one = values <= 1
+    multiplier = np.where(is_one, _ONE, root << np.maximum(-shift, 0))
+    return multiplier, np.where(is_one, 0, np.minimum(-shift, 0))
 
 
 def rsqrt(x: Quant, y: Quant) -> Int:
@@ -227,11 +229,11 @@ def rsqrt(x: Quant, y: Quant) -> Int:
         float(1.0 / (np.sqrt(np.float32(x.scale[0])) * np.float32(y.scale[0])))
     )
     results = np.full(256, 127, np.int64)
-    for i, d in enumerate(_codes(x).tolist()):
-        if d > 0:
-            m, e = inverse_square_root(d)
-            data = mbqm(np.asarray(1), m, e + 20)
-            results[i] = mbqm(data, multiplier, exponent - 20) + y.zero[0]
+    codes = _codes(x)
+    positive = codes > 0
+    m, e = inverse_square_root(codes[positive])
+    data = mbqm(np.ones_like(m), m, e + 20)
+    results[positive] = mbqm(data, multiplier, exponent - 20) + y.zero[0]
     return _clamped(results)
 
 

@@ -123,8 +123,7 @@ class LstmS8(Op):
         squares = np.square(sums).sum(axis=1, keepdims=True)
         variance = _quotient(squares * (2**20 // size) - mean * mean, 2**20)
         variance = np.where(variance < 1, self.guards[k], variance)
-        factors = np.array([fixed_tfl.inverse_square_root(int(v)) for v in variance.ravel()])
-        m, e = (factors[:, i].reshape(variance.shape) for i in (0, 1))
+        m, e = fixed_tfl.inverse_square_root(variance)
         y = fixed.mbqm(1024 * sums - mean, m, e) * weights + bias
         whole = _quotient(y + np.where(y > 0, 512, -512), 1024)
         return _saturated(_times(whole, self.norm_factors[k]))

@@ -48,7 +48,7 @@ class InverseSqrt(Unary):
     c_int = "ek_inverse_sqrt(a)"
 
     def compute(self, *ins: Array) -> Array:
-        return _each(ins[0], 0)
+        return inverse_square_root(ins[0])[0]
 
 
 @dataclass(frozen=True)
@@ -58,9 +58,4 @@ class InverseSqrtExponent(Unary):
     c_int = "ek_inverse_sqrt_exponent(a)"
 
     def compute(self, *ins: Array) -> Array:
-        return _each(ins[0], 1)
-
-
-def _each(x: Array, part: int) -> Array:
-    found = [inverse_square_root(int(v))[part] for v in x.reshape(-1)]
-    return np.asarray(found, np.int64).reshape(x.shape)
+        return inverse_square_root(ins[0])[1]
