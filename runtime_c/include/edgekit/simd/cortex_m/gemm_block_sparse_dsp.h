@@ -26,21 +26,28 @@
     "smlad %0, r4, r5, %0\n"
 
 /* The sum of an output: %2 pairs of blocks that are left; an odd one starts in the middle of a turn. */
+/* clang-format off */
 #define EK_BLOCKS_SUM(NAME, block)                                                                           \
     static inline int32_t ek_##NAME##_sum(const void *x, const int32_t **w, int32_t sum)                     \
     {                                                                                                        \
         const int32_t *from = *w;                                                                            \
         int32_t pairs = *from++;                                                                             \
-        __asm("lsls r4, %2, #31\n"                                                                           \
-              "bne 2f\n"                                                                                     \
-              "1:\n" block block "2:\n" block block "subs %2, %2, #2\n"                                      \
-              "bgt 1b\n"                                                                                     \
+        __asm(                                                                                               \
+            "lsls r4, %2, #31\n"                                                                             \
+            "bne 2f\n"                                                                                       \
+            "1:\n"                                                                                           \
+                block block                                                                                  \
+            "2:\n"                                                                                           \
+                block block                                                                                  \
+                "subs %2, %2, #2\n"                                                                          \
+                "bgt 1b\n"                                                                                   \
             : "+r"(sum), "+r"(from), "+r"(pairs)                                                             \
             : "r"(x)                                                                                         \
             : "r4", "r5", "r6", "r8", "cc", "memory");                                                       \
         *w = from;                                                                                           \
         return sum;                                                                                          \
     }
+/* clang-format on */
 EK_BLOCKS_SUM(blocks, EK_BLOCK_PAIRS)
 EK_BLOCKS_SUM(blocks_bytes, EK_BLOCK_BYTES)
 
@@ -64,15 +71,21 @@ EK_BLOCKS_SUM(blocks_bytes, EK_BLOCK_BYTES)
     "sxtb16 r5, r5\n" EK_TWO_PIXELS
 
 /* %3 pairs of blocks that are left. */
+/* clang-format off */
 #define EK_BLOCKS_TWO_SUMS(NAME, block)                                                                      \
     static inline void ek_##NAME##_two_sums(const int8_t *x, int32_t step, const int32_t **w, int32_t *sums) \
     {                                                                                                        \
         const int32_t *from = *w;                                                                            \
         int32_t pairs = *from++, first = sums[0], second = sums[1];                                          \
-        __asm("lsls r4, %3, #31\n"                                                                           \
-              "bne 2f\n"                                                                                     \
-              "1:\n" block block "2:\n" block block "subs %3, %3, #2\n"                                      \
-              "bgt 1b\n"                                                                                     \
+        __asm(                                                                                               \
+            "lsls r4, %3, #31\n"                                                                             \
+            "bne 2f\n"                                                                                       \
+            "1:\n"                                                                                           \
+                block block                                                                                  \
+            "2:\n"                                                                                           \
+                block block                                                                                  \
+                "subs %3, %3, #2\n"                                                                          \
+                "bgt 1b\n"                                                                                   \
             : "+r"(first), "+r"(second), "+r"(from), "+r"(pairs)                                             \
             : "r"(x), "r"(x + step)                                                                          \
             : "r4", "r5", "r6", "r8", "r9", "cc", "memory");                                                 \
@@ -80,6 +93,7 @@ EK_BLOCKS_SUM(blocks_bytes, EK_BLOCK_BYTES)
         sums[0] = first;                                                                                     \
         sums[1] = second;                                                                                    \
     }
+/* clang-format on */
 EK_BLOCKS_TWO_SUMS(blocks, EK_TWO_PAIRS)
 EK_BLOCKS_TWO_SUMS(blocks_bytes, EK_TWO_BYTES)
 

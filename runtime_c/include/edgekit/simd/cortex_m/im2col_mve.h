@@ -29,19 +29,25 @@ static inline void ek_mve_copy_rows(int8_t *to, const int8_t *from, int32_t n, i
 {
     const int8_t *at;
     int8_t *end;
-    __asm volatile("1: mov %[at], %[from]\n"
-                   "mov %[end], %[to]\n"
-                   "wlstp.8 lr, %[n], 3f\n"
-                   "2: vldrb.u8 q0, [%[at]], #16\n"
-                   "vstrb.8 q0, [%[end]], #16\n"
-                   "letp lr, 2b\n"
-                   "3: add %[from], %[down]\n"
-                   "add %[to], %[n]\n"
-                   "subs %[rows], #1\n"
-                   "bne 1b\n"
+    /* clang-format off */
+    __asm volatile(
+        "1:\n" /* a piece */
+            "mov %[at], %[from]\n"
+            "mov %[end], %[to]\n"
+            "wlstp.8 lr, %[n], 3f\n"
+            "2:\n" /* sixteen bytes of it */
+                "vldrb.u8 q0, [%[at]], #16\n"
+                "vstrb.8 q0, [%[end]], #16\n"
+                "letp lr, 2b\n"
+            "3:\n"
+            "add %[from], %[down]\n"
+            "add %[to], %[n]\n"
+            "subs %[rows], #1\n"
+            "bne 1b\n"
         : [to] "+&r"(to), [from] "+&r"(from), [rows] "+&r"(rows), [at] "=&r"(at), [end] "=&r"(end)
         : [n] "r"(n), [down] "r"(down)
         : "q0", "lr", "cc", "memory");
+    /* clang-format on */
 }
 
 /* Brings the window that starts at (top, left), maybe outside of x, into `to`. */

@@ -8,45 +8,57 @@
 /* Copies n bytes, of 0 and more. q0 has sixteen of them, lr how many are left; so it is in the next ones. */
 static inline void ek_mve_copy(int8_t *to, const int8_t *from, int32_t n)
 {
-    __asm volatile("wlstp.8 lr, %[n], 2f\n"
-                   "1: vldrb.u8 q0, [%[from]], #16\n"
-                   "vstrb.8 q0, [%[to]], #16\n"
-                   "letp lr, 1b\n"
-                   "2:\n"
+    /* clang-format off */
+    __asm volatile(
+        "wlstp.8 lr, %[n], 2f\n"
+        "1:\n"
+            "vldrb.u8 q0, [%[from]], #16\n"
+            "vstrb.8 q0, [%[to]], #16\n"
+            "letp lr, 1b\n"
+        "2:\n"
         : [to] "+r"(to), [from] "+r"(from)
         : [n] "r"(n)
         : "q0", "lr", "memory");
+    /* clang-format on */
 }
 
 /* Sets n bytes, of 0 and more. q0 has sixteen of them, lr how many are left. */
 static inline void ek_mve_fill(int8_t *to, int32_t value, int32_t n)
 {
-    __asm volatile("vdup.8 q0, %[value]\n"
-                   "wlstp.8 lr, %[n], 2f\n"
-                   "1: vstrb.8 q0, [%[to]], #16\n"
-                   "letp lr, 1b\n"
-                   "2:\n"
+    /* clang-format off */
+    __asm volatile(
+        "vdup.8 q0, %[value]\n"
+        "wlstp.8 lr, %[n], 2f\n"
+        "1:\n"
+            "vstrb.8 q0, [%[to]], #16\n"
+            "letp lr, 1b\n"
+        "2:\n"
         : [to] "+r"(to)
         : [n] "r"(n), [value] "r"(value)
         : "q0", "lr", "memory");
+    /* clang-format on */
 }
 
 /* y[i] = table[x[i] + 128] for n bytes, 0 and more. q0 numbers, then their places in the table; q1 what turns one into
  * the other; q2 results. */
 static inline void ek_mve_look_up(const int8_t *x, const int8_t *table, int8_t *y, int32_t n)
 {
-    __asm volatile("mov r12, #128\n"
-                   "vdup.8 q1, r12\n"
-                   "wlstp.8 lr, %[n], 2f\n"
-                   "1: vldrb.u8 q0, [%[x]], #16\n"
-                   "veor q0, q0, q1\n"
-                   "vldrb.u8 q2, [%[table], q0]\n"
-                   "vstrb.8 q2, [%[y]], #16\n"
-                   "letp lr, 1b\n"
-                   "2:\n"
+    /* clang-format off */
+    __asm volatile(
+        "mov r12, #128\n"
+        "vdup.8 q1, r12\n"
+        "wlstp.8 lr, %[n], 2f\n"
+        "1:\n"
+            "vldrb.u8 q0, [%[x]], #16\n"
+            "veor q0, q0, q1\n"
+            "vldrb.u8 q2, [%[table], q0]\n"
+            "vstrb.8 q2, [%[y]], #16\n"
+            "letp lr, 1b\n"
+        "2:\n"
         : [x] "+r"(x), [y] "+r"(y)
         : [n] "r"(n), [table] "r"(table)
         : "q0", "q1", "q2", "r12", "lr", "memory");
+    /* clang-format on */
 }
 
 /* To the nearest integers, halves to the even one, or away from zero. */
@@ -72,8 +84,17 @@ static inline int32_t ek_mve_largest(const int8_t *x, int32_t n)
 }
 
 /* `n` blocks, 1 or more: the first makes the sums, all others add to them. */
+/* clang-format off */
 #define EK_MVE_BLOCKS(BLOCK)                                                                                 \
-    BLOCK("vmladav") "subs %[n], #1\n beq 2f\n 1:\n" BLOCK("vmladava") "subs %[n], #1\n bne 1b\n 2:\n"
+    BLOCK("vmladav")                                                                                         \
+    "subs %[n], #1\n"                                                                                        \
+    "beq 2f\n"                                                                                               \
+    "1:\n"                                                                                                   \
+        BLOCK("vmladava")                                                                                    \
+        "subs %[n], #1\n"                                                                                    \
+        "bne 1b\n"                                                                                           \
+    "2:\n"
+/* clang-format on */
 
 /* 16 products each of x and x' with the weights of four outputs. q0 x, q1 x', q2 and q3 weights in turn; a0 to a3 sums
  * of x, b0 to b3 of x'. */
