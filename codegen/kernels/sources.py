@@ -6,7 +6,7 @@ import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 
 from edgekit.codegen.kernels import contracts
 from edgekit.codegen.kernels.contracts import COMMENT, FIELD
@@ -52,7 +52,7 @@ class Kernel:
         """What its header defines as the hash of its interface."""
         return f"EDGEKIT_{self.name.upper()}_INTERFACE"
 
-    @property
+    @cached_property
     def symbol(self) -> str:
         """Of the function in libraries for size: programs have one copy of each text, whoever brings it."""
         texts = [self.header, self.source, *(text for _, text in sorted(support_files(self.supports)))]
@@ -329,12 +329,17 @@ def support_files(headers: Sequence[str]) -> Iterator[tuple[str, str]]:
     queue, seen = list(headers), set(headers)
     while queue:
         header = queue.pop()
-        text = contracts.header(header)
-        for name in _INCLUDE.findall(text):
-            if name not in seen:
-                seen.add(name)
-                queue.append(name)
-        yield header, _INCLUDE.sub(r'#include "\1"\n', text)
+        text, included = _support_file(header)
+        queue += (name for name in included if name not in seen)
+        seen.update(included)
+        yield header, text
+
+
+@cache
+def _support_file(header: str) -> tuple[str, tuple[str, ...]]:
+    """Its text in a library, and the headers that it includes, each once."""
+    text = contracts.header(header)
+    return _INCLUDE.sub(r'#include "\1"\n', text), tuple(dict.fromkeys(_INCLUDE.findall(text)))
 
 
 _ARGUMENT = re.compile(r"(const )?(\w+) \*\s*(?:EK_RESTRICT )?(\w+)$")
@@ -344,18 +349,23 @@ _RANK = {"EK_RANK": RANK}
 def _signature(header: str, name: str) -> tuple[tuple[Pointer, ...], tuple[Field, ...]]:
     """Arguments and struct fields, read from the contract itself: they are stated once."""
     text = COMMENT.sub("", header)
-    body = re.search(rf"struct ek_{name} \{{(.*?)\}};", text, re.DOTALL)
+    body = _between(text, f"struct ek_{name} {{", "};")
     fields = [
         Field(field, ctype, _RANK[count] if count in _RANK else int(count or 0))
-        for ctype, field, count in FIELD.findall(body[1] if body else "")
+        for ctype, field, count in FIELD.findall(body)
     ]
-    prototype = re.search(rf"\bek_{name}__\w+\((.*?)\);", text, re.DOTALL)
+    prototype = _between(text, f"ek_{name}__", ");").partition("(")[2]
     assert prototype, f"{name}: no prototype in its contract"
     pointers = []
-    for argument in prototype[1].split(","):
+    for argument in prototype.split(","):
         if argument.strip().startswith("const struct"):
             continue
         match = _ARGUMENT.match(" ".join(argument.split()))
         assert match, f"{name}: argument {argument!r} is no pointer"
         pointers.append(Pointer(match[3], match[2], bool(match[1])))
     return tuple(pointers), tuple(fields)
+
+
+def _between(text: str, start: str, end: str) -> str:
+    """What stands behind the first of these words and before the next end; empty where they do not occur."""
+    return text.partition(start)[2].partition(end)[0]

@@ -7,7 +7,9 @@ nearly always.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import product
 
 import numpy as np
@@ -18,24 +20,37 @@ from edgekit.core.types import Array
 
 _NEAR = (0, 1, -1, 2, -2, 3, -3)  # what is tried beside the nearest factors
 _NEAR_PAIRS = sorted(product(_NEAR, _NEAR), key=lambda pair: abs(pair[0]) + abs(pair[1]))
+_PARAMS = (
+    *("a_zero", "a_multiplier", "a_exponent", "b_zero", "b_multiplier", "b_exponent", "sign"),
+    *("multiplier", "exponent", "zero", "lo", "hi"),
+)
 
 
 def as_affine(call: Call) -> Call | None:
     """The call of an add_s8 kernel as one of affine_s8, if there are numbers for it."""
-    names = ("a_zero", "b_zero", "sign", "multiplier", "exponent", "zero", "lo", "hi")
-    a_zero, b_zero, sign, multiplier, exponent, zero, low, high = (_number(call, name) for name in names)
+    numbers = _factors(tuple(_number(call, name) for name in _PARAMS))
+    if numbers is None:
+        return None
+    kept = {name: call.params[name] for name in ("n", "sa", "sb", "a0", "b0", "y0", "lo", "hi")}
+    return replace(call, kernel="affine_s8", label="affine_s8", params={**kept, **numbers})
+
+
+@lru_cache(maxsize=1024)  # builds of one model for several targets ask for the same sums
+def _factors(params: tuple[int, ...]) -> Mapping[str, int] | None:
+    """The factors, constant and shift of a sum by TFLite's rule, if there are any."""
+    a_zero, a_multiplier, a_exponent, b_zero, b_multiplier, b_exponent, sign, *result = params
+    multiplier, exponent, zero, low, high = result
     a, b = np.arange(-128, 128)[:, None], np.arange(-128, 128)[None, :]
     parts = [
-        fixed.mbqm((x - z) << 20, _number(call, f"{letter}_multiplier"), _number(call, f"{letter}_exponent"))
-        for x, z, letter in ((a, a_zero, "a"), (b, b_zero, "b"))
+        fixed.mbqm((a - a_zero) << 20, a_multiplier, a_exponent),
+        fixed.mbqm((b - b_zero) << 20, b_multiplier, b_exponent),
     ]
     wanted = (zero + fixed.mbqm(parts[0] + sign * parts[1], multiplier, exponent)).clip(low, high)
     last = multiplier * 2.0 ** (exponent - 31)
     ratios = [
-        last * factor * 2.0**20 * _number(call, f"{letter}_multiplier")
-        * 2.0 ** (_number(call, f"{letter}_exponent") - 31)
-        for letter, factor in (("a", 1), ("b", sign))
-    ]  # fmt: skip
+        last * 2.0**20 * a_multiplier * 2.0 ** (a_exponent - 31),
+        last * sign * 2.0**20 * b_multiplier * 2.0 ** (b_exponent - 31),
+    ]
     exact = ratios[0] * a + ratios[1] * b
     lowest, highest = _End.of(wanted, exact, wanted > low), _End.of(wanted, -exact, wanted < high)
     for shift in range(24, 15, -1):  # the finest first whose sums have 32 bits
@@ -50,9 +65,7 @@ def as_affine(call: Call) -> Call | None:
             most = (((upper.wanted + 1) << shift) - 1 - upper.sums(first, second)).min(initial=2**40)
             constant = int((least + most) // 2)
             if least <= most and _fits(first, second, constant):
-                kept = {name: call.params[name] for name in ("n", "sa", "sb", "a0", "b0", "y0", "lo", "hi")}
-                numbers = {"first": first, "second": second, "constant": constant, "shift": shift}
-                return replace(call, kernel="affine_s8", label="affine_s8", params={**kept, **numbers})
+                return {"first": first, "second": second, "constant": constant, "shift": shift}
     return None
 
 

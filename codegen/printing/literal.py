@@ -46,8 +46,9 @@ def elements(array: Array) -> Iterator[str]:
         for value in flat.tolist():
             yield _float(value, single)
     else:
-        for value in stored(flat).tolist():
-            yield number(value, dtype.c)
+        values = stored(flat).tolist()
+        is_plain = dtype.bits < 32 or (dtype.c == "int32_t" and -(2**31) not in values)
+        yield from map(str, values) if is_plain else (number(value, dtype.c) for value in values)
 
 
 def stored(array: Array) -> Array:
@@ -73,13 +74,15 @@ def restored(array: Array, dtype: DType) -> Array:
 
 def lines(items: Iterator[str], indent: str = "    ", width: int = 110) -> Iterator[str]:
     """Items with commas between them, filled into lines."""
-    line: list[str] = []
-    length = len(indent) - 1  # as no space ends a line
-    for item in items:
-        if length + len(item) + 3 > width and line:
-            yield f"{indent}{', '.join(line)},"
-            line, length = [], len(indent) - 1
-        line.append(item)
-        length += len(item) + 2
-    if line:
-        yield f"{indent}{', '.join(line)},"
+    text = ", ".join(items)
+    room = width - len(indent) - 2  # a comma ends each line, and one column stays empty
+    start = 0
+    while len(text) - start > room:
+        end = text.rfind(", ", start, start + room + 2)
+        end = end if end >= 0 else text.find(", ", start)
+        if end < 0:
+            break
+        yield f"{indent}{text[start:end]},"
+        start = end + 2
+    if text:
+        yield f"{indent}{text[start:]},"

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import groupby
-from typing import Literal
+from itertools import accumulate, groupby
+from typing import Any, Literal
 
 import jinja2
 
@@ -39,16 +39,15 @@ def render(program: Program, optimize: Optimize, weights: Weights = "auto") -> d
     that the assembler includes."""
     name = program.name
     binary = weights == "bin" or (weights == "auto" and program.weight_bytes > BINARY_WEIGHTS)
+    values = _values(program, optimize, binary)
+    weights_source = f"weights.{'S' if binary else 'c'}"
     files = {
-        f"{name}.h": _text("model.h.j2", program, optimize),
-        f"{name}.c": _text("model.c.j2", program, optimize),
-        f"{name}_weights.h": _text("weights.h.j2", program, optimize),
-        "CMakeLists.txt": _text("CMakeLists.txt.j2", program, optimize, binary),
+        f"{name}.h": _text("model.h.j2", values),
+        f"{name}.c": _text("model.c.j2", values),
+        f"{name}_weights.h": _text("weights.h.j2", values),
+        f"{name}_{weights_source}": _text(f"{weights_source}.j2", values),
+        "CMakeLists.txt": _text("CMakeLists.txt.j2", values),
     }
-    if binary:
-        files[f"{name}_weights.S"] = _text("weights.S.j2", program, optimize)
-    else:
-        files[f"{name}_weights.c"] = _text("weights.c.j2", program, optimize)
     if program.graph.tokenizer is not None:
         files |= text_files(program.graph.tokenizer, name, environment())
     supports = {"types.h"}
@@ -98,7 +97,8 @@ def _half_ports(program: Program) -> bool:
     return any(type.dtype.c.startswith("ek_") for type in types)
 
 
-def _text(template: str, program: Program, optimize: Optimize, binary: bool = False) -> str:
+def _values(program: Program, optimize: Optimize, binary: bool) -> Mapping[str, Any]:
+    """All that the templates of a library's own files know."""
     ports = []
     if program.ports == "caller":
         ports += [f"const {p.type.dtype.c} *{p.c}" for p in program.inputs]
@@ -107,48 +107,45 @@ def _text(template: str, program: Program, optimize: Optimize, binary: bool = Fa
     places = [o.place for line in program.lines for o in line.operands]
     places += [test.place for line in program.lines for test in line.tests]
     used = {place.name for place in places if place.kind != "arena"}
-    offsets, at = [], 0
-    for _, data in weight_blocks(program):
-        offsets.append((at, len(data)))
-        at += len(data)
-    text = (
-        environment()
-        .get_template(template)
-        .render(
-            p=program,
-            origin=model_origin(program),
-            version=edgekit.__version__,
-            guard=program.name.upper(),
-            command=_command(program),
-            interface=_interface(program),
-            interface_checks=Code(
-                " || \\\n    ".join(f"{k.macro} != 0x{k.interface}" for k in program.kernels)
-            ),
-            signature=Code(", ".join([*ports, "void *arena"])),
-            speed=optimize == "speed",
-            binary=binary,
-            half=_half_ports(program) or any(c.dtype.c.startswith("ek_") for c in program.constants),
-            uses_state=any(place.kind == "state" for place in places),
-            uses_arena=any(place.kind == "arena" for place in places),
-            needs_note=", no plan needs less" if program.arena.size == program.arena.lower_bound else "",
-            unused=[
-                p for p in (*program.inputs, *program.outputs) if p.offset is None and p.name not in used
-            ],
-            arena_table=[*arena_lines(program.arena_rows, len(program.lines))],
-            steps=_with_pointers([*_steps(program)]),
-            tables=part_tables(program),
-            job_fields=[*job_fields(program)],
-            arguments=Code(", ".join([*(port.split("*")[-1] for port in ports), "arena"])),
-            weight_offsets=offsets,
-            has_layouts=any(c.layout for c in program.constants),
-            made=_made(program),
-        )
-    )
-    return (
-        "".join(map(_folded, text.splitlines(keepends=True)))
-        if template.endswith((".c.j2", ".h.j2"))
-        else text
-    )
+    checks = (f"{k.macro} != 0x{k.interface}" for k in program.kernels)
+    return {
+        "p": program,
+        "origin": model_origin(program),
+        "version": edgekit.__version__,
+        "guard": program.name.upper(),
+        "command": _command(program),
+        "interface": _interface(program),
+        "interface_checks": Code(" || \\\n    ".join(checks)),
+        "signature": Code(", ".join([*ports, "void *arena"])),
+        "speed": optimize == "speed",
+        "binary": binary,
+        "half": _half_ports(program) or any(c.dtype.c.startswith("ek_") for c in program.constants),
+        "uses_state": any(place.kind == "state" for place in places),
+        "uses_arena": any(place.kind == "arena" for place in places),
+        "needs_note": ", no plan needs less" if program.arena.size == program.arena.lower_bound else "",
+        "unused": [p for p in (*program.inputs, *program.outputs) if p.offset is None and p.name not in used],
+        "arena_table": [*arena_lines(program.arena_rows, len(program.lines))],
+        "steps": _with_pointers([*_steps(program)]),
+        "tables": part_tables(program),
+        "job_fields": [*job_fields(program)],
+        "arguments": Code(", ".join([*(port.split("*")[-1] for port in ports), "arena"])),
+        "weight_offsets": _weight_offsets(program) if binary else [],
+        "has_layouts": any(c.layout for c in program.constants),
+        "made": _made(program),
+    }
+
+
+def _weight_offsets(program: Program) -> list[tuple[int, int]]:
+    """Where each constant starts in the binary, and its bytes."""
+    sizes = [len(data) for _, data in weight_blocks(program)]
+    return [*zip(accumulate(sizes, initial=0), sizes, strict=False)]
+
+
+def _text(template: str, values: Mapping[str, Any]) -> str:
+    text = environment().get_template(template).render(values)
+    if not template.endswith((".c.j2", ".h.j2")):
+        return text
+    return "".join(map(_folded, text.splitlines(keepends=True)))
 
 
 @dataclass(frozen=True)
@@ -241,6 +238,7 @@ def _interface(program: Program) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
+@cache
 def _with_short_lines(text: str) -> str:
     """C whose names became longer as types were filled in: heads of functions and calls are broken anew."""
     text = _HEAD.sub(

@@ -17,6 +17,7 @@ Escape = Callable[[str], str]
 MAX_COMMENT = 1000  # characters of one name in a comment: some files have longer ones than anybody reads
 _REPLACEMENT = "_"
 _SEPARATORS = " _.,:()=+%@/-"
+_NOT_IN_COMMENT = re.compile(r"[^ -~]|\\")
 _TAG = re.compile("<(?=[/!])")  # ends a script of a page, wherever it stands there
 _SPECIAL_IN_MARKDOWN = re.compile(r"([\\`*{}\[\]<>#|&!~$]|(?<![^\W_])_|_(?![^\W_])|:(?=//)|(?<=www)\.)")
 
@@ -59,7 +60,7 @@ def line_comment(text: str) -> str:
     """Behind // or #, of every language. A backslash, or its trigraph ??/, would join the next line to it.
     The middle of what is too long is left out."""
     shown = without_middle(text, MAX_COMMENT)
-    plain = "".join(ch if " " <= ch <= "~" and ch != "\\" else _REPLACEMENT for ch in shown)
+    plain = _NOT_IN_COMMENT.sub(_REPLACEMENT, shown)
     return _TAG.sub(_REPLACEMENT, plain.replace("??", 2 * _REPLACEMENT))
 
 

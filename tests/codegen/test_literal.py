@@ -1,9 +1,11 @@
 """Numbers as C text: whatever their type holds, they are what a compiler reads."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
-from edgekit.codegen.printing.literal import elements
+from edgekit.codegen.printing.literal import elements, lines
 from edgekit.core.fixed import int_range
 from edgekit.core.types import DType
 
@@ -41,3 +43,15 @@ def test_floats_are_exact_and_have_a_point(dtype: DType) -> None:
         assert ("f" in text) == (dtype is DType.F32)
         assert "." in plain
         assert dtype.numpy.type(plain).tobytes() == value.tobytes()
+
+
+@pytest.mark.parametrize("room", [1, 5, 6, 7, 20, 110])
+def test_lines_hold_as_many_items_as_fit(room: int) -> None:
+    items = [f"{-(7**k)}" for k in range(12)] * 3
+    found = list(lines(iter(items), indent="  ", width=room + 4))
+    assert " ".join(found).replace(",", "").split() == items
+    assert all(line.startswith("  ") and line.endswith(",") for line in found)
+    bodies = [line[2:-1] for line in found]
+    assert all(len(body) <= room or ", " not in body for body in bodies)
+    assert all(len(f"{one}, {next_.split(',')[0]}") > room for one, next_ in pairwise(bodies))
+    assert list(lines(iter(()))) == []
