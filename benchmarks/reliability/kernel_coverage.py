@@ -144,7 +144,7 @@ def tested(root: Path, sites: Sequence[Site], arguments: Sequence[str], to: Path
     """Run tests in such a copy. What fails there says so; what the others took counts all the same."""
     variables = {"PYTHONPATH": str(root), "COVER_TO": str(to), "COVER_SIZE": str(3 * len(sites))}
     options = ["-q", "-p", "benchmarks.reliability.branch_recorder", "-p", "no:cacheprovider"]
-    options += [f"--basetemp={root.parent / 'tests'}", "-o", "faulthandler_timeout=0", "--tb=short"]
+    options += [f"--basetemp={root.parent / 'tests'}", "--tb=short"]
     command = [sys.executable, "-m", "pytest", *options, *arguments]
     subprocess.run(command, cwd=root, env={**os.environ, **variables}, check=False, stdout=sys.stderr)
 

@@ -1,6 +1,7 @@
 """Calibration samples as training loops have them: batches, tuples with labels, dicts, a DataLoader."""
 
 from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,17 @@ from torch.utils.data import DataLoader, TensorDataset
 
 import edgekit.torch as ek
 from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Graph
 from edgekit.torch.batches import arrays_of
 
 X = torch.randn(12, 5, generator=torch.Generator().manual_seed(0))
 LABELS = torch.arange(12)
-GRAPH = ek.convert(nn.Linear(5, 3), (X[:1],))
-(NAME,) = GRAPH.inputs
+NAME = "input"  # of the network below
+
+
+@cache
+def network() -> Graph:
+    return ek.convert(nn.Linear(5, 3), (X[:1],))
 
 
 @pytest.mark.parametrize(
@@ -34,16 +40,16 @@ GRAPH = ek.convert(nn.Linear(5, 3), (X[:1],))
     ids=["tensor", "array", "samples", "batches", "labels", "dict", "loader", "one batch"],
 )
 def test_samples_are_found_in_what_training_loops_have(calibration: Iterable[Any]) -> None:
-    found = arrays_of(GRAPH, calibration)
+    found = arrays_of(network(), calibration)
     assert {sample[NAME].shape for sample in found} == {(1, 5)}
     np.testing.assert_array_equal(np.concatenate([sample[NAME] for sample in found]), X.numpy())
 
 
 def test_missing_inputs_are_named() -> None:
     with pytest.raises(EdgeKitError, match=f"lacks {NAME}"):
-        arrays_of(GRAPH, [{"picture": X}])
+        arrays_of(network(), [{"picture": X}])
     with pytest.raises(EdgeKitError, match="has 0 of 1 inputs"):
-        arrays_of(GRAPH, [()])
+        arrays_of(network(), [()])
 
 
 def test_a_loader_with_labels_calibrates_quantization_aware_training() -> None:
