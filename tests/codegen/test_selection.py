@@ -9,13 +9,16 @@ from support.tools import require
 from benchmarks import calibration_layers, kernel_choice
 from benchmarks.calibration_graph import Layers
 from benchmarks.calibration_plans import PLANS
-from edgekit.codegen.kernels import contracts
+from benchmarks.selection import clocked
+from edgekit.codegen.cost import calibrations
+from edgekit.codegen.kernels import contracts, expressions, kernel_files, selection, symbols
+from edgekit.codegen.kernels import variants as variants_module
 from edgekit.codegen.kernels.kernel_files import Variant, all_variants
 from edgekit.codegen.kernels.selection import KernelCost, cheapest, cost
 from edgekit.codegen.kernels.sources import variant_of
 from edgekit.codegen.kernels.symbols import instance_name
 from edgekit.codegen.kernels.variants import fitting, variants
-from edgekit.codegen.lowering.lower import layer_of
+from edgekit.codegen.lowering.lower import layer_of, lower
 from edgekit.core import target as targets
 from edgekit.core.ir import Graph
 from edgekit.core.ops import Arg, Call
@@ -121,6 +124,38 @@ def test_no_two_kernels_cost_the_same(name: str) -> None:
 
 def calls(graph: Graph) -> list[Call]:
     return [s for node in graph.nodes for s in layer_of(graph, node).steps if isinstance(s, Call)]
+
+
+@pytest.mark.parametrize("name", ["cortex-m4", "cortex-m55", "riscv64-rvv", "x86-64-avx2", "wasm32-simd"])
+def test_selections_are_few_and_read_nothing_twice(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their time is what benchmarks/selection.py measures."""
+    target, networks = targets.load(name), [layers_of_each_family(plan) for plan in (0, 1, 6)]
+    for network in networks:
+        lower(network, target)
+    known = misses()
+    monkeypatch.setattr(selection, "pack", None)
+    with clocked() as clock:
+        lowered = [layer for network in networks for layer in lower(network, target)]
+    assert misses() == known
+    assert clock.calls["variants_of"] == 0
+    number = sum(isinstance(step, Call) for layer in lowered for step in layer.steps)
+    assert number > 60
+    assert number <= clock.calls["fitting"] == clock.calls["cheapest"] <= 4 * number
+
+
+def misses() -> dict[str, int]:
+    """How often each cached function of the selection had to compute something."""
+    modules = (calibrations, contracts, expressions, kernel_files, selection, symbols, variants_module)
+    found = {f"{m.__name__}.{name}": function for m in modules for name, function in vars(m).items()}
+    return {name: f.cache_info().misses for name, f in found.items() if hasattr(f, "cache_info")}
+
+
+def layers_of_each_family(plan: int) -> Graph:
+    kinds, rounding, families = PLANS[plan]
+    net = Layers(1, kinds, rounding)
+    for family in families:
+        family(net)
+    return net.graph()
 
 
 @pytest.mark.parametrize("isa", sorted({variant.isa for variant in all_variants()}))

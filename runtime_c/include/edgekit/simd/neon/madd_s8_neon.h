@@ -100,14 +100,14 @@ EK_INLINE void ek_madd_row_neon(const int8_t *EK_RESTRICT x, const int32_t row, 
     int32x4_t a0 = zero, a1 = zero, a2 = zero, a3 = zero, b0 = zero, b1 = zero, b2 = zero, b3 = zero;
     for (int32_t i = 0; i < rows; i++, x += row) {
         int32_t at = 0;
-        for (; at + 32 <= length; at += 32) {
+        for (; length > 64 && at + 32 <= length; at += 32) { /* shorter rows: not worth the code */
             int8x16_t near = vld1q_s8(x + at), far = vld1q_s8(x + at + 16);
             EK_MADD_ROW(near)
             /* Only then the others, or registers do not suffice. */
             __asm__("" : "+w"(far) : "w"(a0), "w"(a1), "w"(a2), "w"(a3), "w"(b0), "w"(b1), "w"(b2), "w"(b3));
             EK_MADD_ROW(far)
         }
-        for (; at < length; at += 16) {
+        EK_ROLLED_FOR(; at < length; at += 16) {
             const int8x16_t cells = ek_madd_load(x + at, length - at);
             EK_MADD_ROW(cells)
         }
