@@ -146,6 +146,8 @@ def calibrated(
             for sample in found:
                 by_kernel.setdefault(sample.kernel, []).append(sample)
     enough = {name: found for name, found in by_kernel.items() if len(found) >= _MIN_SAMPLES}
+    for name in sorted(by_kernel.keys() - enough.keys()):
+        print(f"not calibrated, as only {len(by_kernel[name])} layers used it: {name}", flush=True)
     return {name: fitted(found) for name, found in sorted(enough.items())}
 
 

@@ -20,17 +20,23 @@ _BRACES = re.compile(r"\{(.*?)\}")
 
 def fits(variant: Variant, call: Call, operands: Sequence[str]) -> bool:
     """Can this kernel compute the call, whose operands have these names in C?"""
+    return not unmet(variant, call, operands)
+
+
+def unmet(variant: Variant, call: Call, operands: Sequence[str]) -> str:
+    """The first tag of the kernel's file that the call does not meet; empty where it fits."""
     for letter, wanted in variant.types.items():
         if letter not in call.types or call.types[letter].value != wanted:
-            return False
+            return f"@for {letter}={wanted}"
     if variant.rules and call.rule not in variant.rules:
-        return False
+        return f"@rule {' '.join(variant.rules)}"
     for operand, tag in variant.pack.items():
         if operand not in operands:  # of another contract that the text fulfils
             continue
         if is_tiled(tag) and call.args[operands.index(operand)].value.data is None:
-            return False
-    return all(condition.of(call) for condition in variant.conditions)
+            return f"@pack {operand}: {tag}"
+    failed = next((condition for condition in variant.conditions if not condition.of(call)), None)
+    return f"@when {failed.text}" if failed else ""
 
 
 def layouts(variant: Variant, call: Call) -> Mapping[str, str]:

@@ -1,5 +1,6 @@
 """Of the kernels that fit a call, the cheapest is taken; where costs are not known, the most special one."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -25,6 +26,7 @@ from edgekit.core.ops import Arg, Call
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.target import Target
 from edgekit.core.types import DType, Quant, Type, Value
+from scripts.selection import explained
 
 M4 = targets.load("cortex-m4")
 # Sides, stride and channels; the file with the most conditions takes up to twice the instructions.
@@ -141,6 +143,17 @@ def test_selections_are_few_and_read_nothing_twice(name: str, monkeypatch: pytes
     number = sum(isinstance(step, Call) for layer in lowered for step in layer.steps)
     assert number > 60
     assert number <= clock.calls["fitting"] == clock.calls["cheapest"] <= 4 * number
+
+
+def test_a_script_says_why_a_kernel_is_not_taken() -> None:
+    lines = list(explained(network(), M4, layer="depthwise"))
+    kernels = [line for line in lines if line.startswith("  ")]
+    assert sum("selected, " in line for line in kernels) == len(lines) - len(kernels) == 3
+    assert "  dsp/depthwise2d_int.s16          does not fit: @for X=s16" in kernels
+    assert "  dsp/depthwise2d_int.ic1          does not fit: @when in_c == 1" in kernels
+    assert "  ref/depthwise2d_int              fits, a later instruction set" in kernels
+    assert any(re.fullmatch(r"  dsp/depthwise2d_int\S* +fits, [\d,]+ instructions", line) for line in kernels)
+    assert list(explained(network(), M4, layer="no such layer")) == []
 
 
 def misses() -> dict[str, int]:
