@@ -7,7 +7,6 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from pathlib import Path
 from pkgutil import iter_modules
 from types import UnionType
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
@@ -16,7 +15,7 @@ import typer
 
 from edgekit import commands, console, settings, usage
 from edgekit.command_help import Command, Group
-from edgekit.core.errors import EdgeKitError, Exit
+from edgekit.core.errors import EdgeKitError, Exit, bug
 from edgekit.core.reasons import reason_of
 from edgekit.settings import Setting
 
@@ -127,21 +126,10 @@ def _run(words: Sequence[str], *, debug: bool) -> int:
     except Exception as error:  # a bug of ours: a sentence, not a page
         if debug:
             traceback.print_exc()
-        fault = _bug(error)
+        fault = bug(error, "please report it, with the model if you can; --debug shows more")
     console.say_error(fault)
     if "--json" in words:
         from edgekit.reports import results
 
         console.out(results.errors_as_json(next((w for w in words if not w.startswith("-")), ""), fault))
     return fault.exit_code
-
-
-def _bug(error: Exception) -> EdgeKitError:
-    place = traceback.extract_tb(error.__traceback__)[-1]
-    what = f"{type(error).__name__}: {error}".partition("\n")[0]
-    return EdgeKitError(
-        "E7001",
-        f"a bug of EdgeKit: {what:.300}",
-        f"{Path(place.filename).name}:{place.lineno}",
-        "please report it, with the model if you can; --debug shows more",
-    )

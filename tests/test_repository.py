@@ -137,6 +137,7 @@ def ended_well(done: subprocess.CompletedProcess[str]) -> None:
 
 # Where the text of somebody else's exception is shown on purpose.
 SHOWN = {
+    "edgekit/playground/session.py": "a bug of EdgeKit is reported with it",
     "edgekit/cli.py": "a bug of EdgeKit is reported with it, and typer says what is wrong with options",
     "codegen/execution/wasm_host.py": "the error stream of a program that runs for a user",
 }

@@ -188,7 +188,7 @@ def _drawn(numbers: Array, places: Array, span: InputRange, type: Type) -> Array
     if dtype.is_float:
         step = (span.high - span.low) / BYTES
         values: Array = (span.low + np.arange(BYTES) * step).astype(np.float32).astype(dtype.numpy)
-        return values.take(numbers >> 24)
+        return values.take((numbers >> 24).astype(np.intp))
     return (int(span.low) + (numbers >> 8).astype(np.int64) % count(span)).astype(dtype.numpy)
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
+from pathlib import Path
 
 
 class Exit(IntEnum):
@@ -59,6 +61,15 @@ class EdgeKitError(Exception):
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
+
+
+def bug(error: Exception, hint: str) -> EdgeKitError:
+    """An exception that is no fault of the user, as a sentence."""
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    what = f"{type(error).__name__}: {error}".partition("\n")[0]
+    return EdgeKitError(
+        "E7001", f"a bug of EdgeKit: {what:.300}", f"{Path(place.filename).name}:{place.lineno}", hint
+    )
 
 
 def without_middle(text: str, longest: int = MAX_CHARACTERS) -> str:

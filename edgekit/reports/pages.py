@@ -32,11 +32,12 @@ def save(path: Path, page: str) -> None:
 def render(template: str, **values: object) -> str:
     """A page of one of the templates, with style and script inside."""
     page = templating.environment("edgekit.reports").get_template(template)
-    return page.render(style=_asset("page.css"), script=_asset("page.js"), **values)
+    return page.render(style=asset("page.css"), script=asset("page.js"), **values)
 
 
 @cache
-def _asset(name: str) -> Code:
+def asset(name: str) -> Code:
+    """The style or the script of all pages."""
     return Code((files("edgekit.reports") / "templates" / name).read_text(encoding="utf-8"))
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import concurrent.futures  # which imports processes when they are asked for: a web page has none
 import multiprocessing
 from collections.abc import Iterator, Sequence
-from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, as_completed
 from importlib import import_module
 from typing import Any, Protocol
 
@@ -46,21 +46,21 @@ class Processes:
         self.problem, self.jobs = problem, jobs
         self.pool = self._started()
 
-    def _started(self) -> ProcessPoolExecutor:
+    def _started(self) -> concurrent.futures.ProcessPoolExecutor:
         # Threads of numpy do not survive a fork.
         context = multiprocessing.get_context("spawn")
-        return ProcessPoolExecutor(self.jobs, context, _remember, (self.problem,))
+        return concurrent.futures.ProcessPoolExecutor(self.jobs, context, _remember, (self.problem,))
 
     def run(self, points: Sequence[Point]) -> Iterator[tuple[Point, Outcome]]:
         left, tries = list(points), 0
         while left:
             futures = {self.pool.submit(_evaluate_known, point): point for point in left}
             try:
-                for future in as_completed(futures):
+                for future in concurrent.futures.as_completed(futures):
                     outcome = future.result()
                     left.remove(futures[future])
                     yield futures[future], outcome
-            except BrokenExecutor:
+            except concurrent.futures.BrokenExecutor:
                 tries += 1
                 if tries == _TRIES:
                     raise _died(left) from None

@@ -214,7 +214,7 @@ def least_entropy(s: Statistics) -> Range:
         clipped = seen[inside].copy()
         clipped[0] += seen[x < low].sum()
         clipped[-1] += seen[x > high].sum()
-        step = ((x[inside] - low) / ((high - low) / 255 or 1.0)).astype(np.int64)
+        step = ((x[inside] - low) / ((high - low) / 255 or 1.0)).astype(np.intp)
         used = seen[inside] > 0
         total = np.bincount(step, seen[inside], 256)
         cells = np.bincount(step, used, 256)

@@ -1,0 +1,195 @@
+// The page: files to the worker, its answers as text and one report in a frame of its own.
+const $ = (id) => document.getElementById(id);
+const worker = new Worker("worker.js", { type: "module" });
+const waiting = new Map();
+let calls = 0;
+let files = {};
+let runs = 0;
+
+worker.onmessage = ({ data }) => {
+  if (data.progress !== undefined) {
+    $("status").textContent = `${data.progress} ...`;
+    return;
+  }
+  const { resolve, reject } = waiting.get(data.id);
+  waiting.delete(data.id);
+  if (data.failure !== undefined) reject(new Error(data.failure));
+  else resolve(data.answer);
+};
+worker.onerror = (event) => show(`The page could not start: ${event.message}`);
+
+const ask = (call, args = {}) =>
+  new Promise((resolve, reject) => {
+    calls += 1;
+    waiting.set(calls, { resolve, reject });
+    worker.postMessage({ id: calls, call, args });
+  });
+
+function show(error) {
+  $("error").textContent = error;
+  $("error").hidden = !error;
+}
+
+// One step after the other: what the user chooses meanwhile comes next.
+let queue = Promise.resolve();
+const step = (work) => (queue = queue.then(() => guarded(work)));
+
+async function guarded(work) {
+  show("");
+  document.body.setAttribute("aria-busy", "true");
+  try {
+    const began = performance.now();
+    await work();
+    $("status").textContent = `done in ${((performance.now() - began) / 1000).toFixed(1)} s`;
+  } catch (error) {
+    $("status").textContent = "";
+    show(error.message);
+  }
+  document.body.setAttribute("aria-busy", "false");
+}
+
+async function answered(call, args) {
+  const answer = await ask(call, args);
+  if (answer.error) throw new Error(answer.error);
+  return answer;
+}
+
+const element = (name, text = "") => Object.assign(document.createElement(name), { textContent: text });
+
+function facts(found) {
+  const shapes = (of) => Object.entries(of).map(([name, type]) => `${name} ${type}`).join(", ");
+  const rows = {
+    Model: `${found.name} (${found.format})`,
+    Inputs: shapes(found.inputs),
+    Outputs: shapes(found.outputs),
+    Layers: found.layers.toLocaleString("en"),
+    Parameters: found.parameters.toLocaleString("en"),
+    MACs: found.macs.toLocaleString("en"),
+  };
+  if (found.missing) rows.Missing = found.missing;
+  $("facts").replaceChildren(
+    ...Object.entries(rows).map(([name, text]) => {
+      const row = element("div");
+      row.append(element("dt", name), element("dd", text));
+      return row;
+    }),
+  );
+}
+
+async function open(name, data) {
+  $("workbench").hidden = true;
+  const found = await answered("open", { name, data, bindings: $("bindings").value });
+  facts(found);
+  $("sampled").textContent = "none: int8 calibrates with random numbers";
+  $("workbench").hidden = false;
+  await build();
+}
+
+async function build() {
+  const args = Object.fromEntries(["target", "dtype", "optimize"].map((id) => [id, $(id).value]));
+  const made = await answered("build", args);
+  files = made.files;
+  URL.revokeObjectURL($("report").src);
+  $("report").src = URL.createObjectURL(new Blob([made.report], { type: "text/html" }));
+  const before = $("file").value;
+  $("file").replaceChildren(...Object.keys(files).map((name) => element("option", name)));
+  $("file").value = files[before] === undefined ? Object.keys(files).find((name) => name.endsWith(".c")) : before;
+  $("code").textContent = files[$("file").value];
+  $("outputs").replaceChildren();
+  runs = 0;
+}
+
+async function samples(name, data) {
+  const found = await answered("samples", { name, data });
+  $("sampled").textContent = `${found.samples.toLocaleString("en")} samples of ${name}`;
+  if ($("dtype").value === "int8") await build();
+}
+
+async function run() {
+  const found = await answered("run", { index: runs });
+  runs += 1;
+  $("outputs").replaceChildren(element("p", `Outputs for ${found.source}, the largest values first`));
+  for (const output of found.outputs) {
+    const table = element("table");
+    table.append(element("caption", `${output.name} [${output.shape.join(", ")}]`));
+    const head = element("tr");
+    head.append(element("th", "index"), element("th", "value"));
+    table.append(head);
+    for (const { index, value } of output.largest) {
+      const row = element("tr");
+      row.append(element("td", String(index)), element("td", value.toPrecision(6)));
+      table.append(row);
+    }
+    $("outputs").append(table);
+  }
+}
+
+async function download() {
+  const content = await ask("archive");
+  const link = element("a");
+  link.href = URL.createObjectURL(new Blob([content], { type: "application/zip" }));
+  link.download = "library.zip";
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
+const read = (file) => file.arrayBuffer();
+const openFile = (file) => step(async () => open(file.name, await read(file)));
+$("model").onchange = ({ target }) => target.files.length && openFile(target.files[0]);
+$("samples").onchange = ({ target }) =>
+  target.files.length && step(async () => samples(target.files[0].name, await read(target.files[0])));
+$("example").onclick = () =>
+  step(async () => {
+    const [model, data] = await Promise.all(
+      ["digits.onnx", "digits.npz"].map(async (name) => await (await fetch(name)).arrayBuffer()),
+    );
+    await open("digits.onnx", model);
+    await samples("digits.npz", data);
+  });
+for (const id of ["target", "dtype", "optimize"]) $(id).onchange = () => step(build);
+$("options").onsubmit = (event) => event.preventDefault();
+$("file").onchange = () => ($("code").textContent = files[$("file").value]);
+$("download").onclick = () => step(download);
+$("run").onclick = () => step(run);
+
+const tabs = [...document.querySelectorAll('[role="tab"]')];
+function select(chosen) {
+  for (const tab of tabs) {
+    tab.setAttribute("aria-selected", String(tab === chosen));
+    tab.tabIndex = tab === chosen ? 0 : -1;
+    $(tab.getAttribute("aria-controls")).hidden = tab !== chosen;
+  }
+}
+for (const [i, tab] of tabs.entries()) {
+  tab.onclick = () => select(tab);
+  tab.onkeydown = ({ key }) => {
+    const to = { ArrowRight: i + 1, ArrowLeft: i - 1, Home: 0, End: tabs.length - 1 }[key];
+    if (to === undefined) return;
+    select(tabs[(to + tabs.length) % tabs.length]);
+    tabs[(to + tabs.length) % tabs.length].focus();
+  };
+}
+
+document.ondragover = (event) => {
+  event.preventDefault();
+  $("drop").classList.add("over");
+};
+document.ondragleave = () => $("drop").classList.remove("over");
+document.ondrop = (event) => {
+  event.preventDefault();
+  $("drop").classList.remove("over");
+  const [file] = event.dataTransfer.files;
+  if (!file) return;
+  if (/\.np[yz]$/i.test(file.name)) step(async () => samples(file.name, await read(file)));
+  else openFile(file);
+};
+
+step(async () => {
+  for (const target of await ask("targets")) {
+    const option = element("option", target.name);
+    option.title = target.about;
+    option.value = target.name;
+    $("target").append(option);
+  }
+  $("target").value = "cortex-m4";
+});

@@ -1,0 +1,208 @@
+"""What the page asks of EdgeKit: to open a model, to build it for a target, to run it.
+
+Runs in the page's worker. Answers are plain values, which JSON can hold; the page shows them as text."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+import numpy as np
+
+from edgekit import api, inspection
+from edgekit.api.models import target_of
+from edgekit.api.samples import RANDOM, named_inputs
+from edgekit.codegen.printing.render import Optimize
+from edgekit.core import simulate
+from edgekit.core.errors import EdgeKitError, bug
+from edgekit.core.ir import Graph
+from edgekit.core.types import Array, DType
+from edgekit.reports import library_page, pages
+from edgekit.reports.library_page import LibraryFigures, PageOptions
+from edgekit.samples import arrays
+
+# numpy knows them; the others come with ml_dtypes, which has no build for Pyodide.
+_NATIVE = frozenset(["f32", "f64", "f16", "s8", "u8", "s16", "u16", "s32", "u32", "s64", "u64", "bool"])
+_SHOWN_OUTPUTS, _SHOWN_VALUES = 8, 5
+_MAX_SAMPLES = 64  # of calibration, so that a page answers in seconds
+
+Answer = dict[str, Any]
+
+
+class Session:
+    """One page: a model, the samples that the user gave, and the library of the last build."""
+
+    def __init__(self, progress: Callable[[str], None] = lambda step: None) -> None:
+        self.progress = progress
+        self.folder = Path(mkdtemp(prefix="edgekit-"))
+        self.model: Graph | None = None
+        self.built: Graph | None = None
+        self.samples: dict[str, Array] = {}
+        self.library = self.folder / "library"
+
+    def targets(self) -> list[Answer]:
+        """What a model can be built for."""
+        return [{"name": t.name, "about": t.description, "gpu": bool(t.gpu)} for t in api.list_targets()]
+
+    def open(self, name: str, data: bytes, bindings: str = "") -> Answer:
+        """Read a model file. `bindings` binds what the file leaves open, as `x=1,3,224,224 sequence=64`."""
+        self.model = self.built = None
+        self.samples = {}
+        path = self.folder / (Path(name).name or "model")
+        path.write_bytes(data)
+        shapes, dims = bound(bindings)
+        self.progress("reading the model")
+        try:
+            self.model = only_native(api.convert(path, shapes=shapes, dims=dims))
+        finally:
+            path.unlink()
+        return described(self.model)
+
+    def take_samples(self, name: str, data: bytes) -> Answer:
+        """Keep samples of an .npz or .npy file: for int8, and to run."""
+        graph = self._opened()
+        path = self.folder / Path(name).name
+        path.write_bytes(data)
+        try:
+            given = named_inputs(graph, path)
+            count = len(arrays.samples(graph, given))
+        finally:
+            path.unlink()
+        self.samples = {key: np.asarray(value) for key, value in given.items()}
+        return {"samples": count}
+
+    def build(self, target: str, dtype: str, optimize: Optimize) -> Answer:
+        """Generate the library, and make its report."""
+        graph, difference, warnings = self._opened(), None, list[str]()
+        if dtype == "int8":
+            self.progress("calibrating")
+            samples: Any = {k: v[:_MAX_SAMPLES] for k, v in self.samples.items()} or RANDOM
+            graph, found = api.quantize_model(graph, samples, progress=self.progress)
+            warnings += found.warnings
+            if self.samples:
+                self.progress("measuring what int8 changes")
+                difference = api.diff(self._opened(), graph, samples, order="graph", progress=self.progress)
+        wanted = target_of(target)
+        self.progress("generating C")
+        shutil.rmtree(self.library, ignore_errors=True)
+        made = api.build(
+            graph, self.library, target=wanted, optimize=optimize, verify=False, progress=self.progress
+        )
+        self.built = graph
+        self.progress("drawing the report")
+        figures = replace(LibraryFigures.of(made, wanted, optimize), verified="", compiler="")
+        options = PageOptions(graph=graph, difference=difference, warnings=warnings)
+        return {
+            "report": library_page.render(figures, options),
+            "files": self.files(),
+            "summary": {
+                "constants": pages.short_size(figures.flash),
+                "arena": pages.short_size(made.arena_bytes),
+                "macs": pages.short_count(made.macs),
+            },
+        }
+
+    def files(self) -> dict[str, str]:
+        """The generated files."""
+        found = sorted(path for path in self.library.rglob("*") if path.is_file())
+        return {str(path.relative_to(self.library)): path.read_text("utf-8") for path in found}
+
+    def archive(self) -> bytes:
+        """The generated files in a zip."""
+        made = io.BytesIO()
+        with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, text in self.files().items():
+                archive.writestr(zipfile.ZipInfo(name), text)
+        return made.getvalue()
+
+    def run(self, index: int) -> Answer:
+        """The outputs of the last build for one of the user's samples, or for seeded random numbers."""
+        graph = self.built or self._opened()
+        if self.samples:
+            given = arrays.samples(graph, self.samples)
+            sample, source = given[index % len(given)], f"sample {index % len(given) + 1} of {len(given)}"
+        else:
+            sample, source = simulate.random_inputs(graph, index), f"random numbers, seed {index}"
+        outputs = next(iter(simulate.run_each(graph, [sample])))
+        return {"source": source, "outputs": list(_largest(outputs))}
+
+    def _opened(self) -> Graph:
+        if self.model is None:
+            raise EdgeKitError("E0101", "no model is open", hint="drop a model file on the page")
+        return self.model
+
+
+def answer(work: Callable[[], Answer]) -> Answer:
+    """What a call gives, or the error as the page shows it."""
+    try:
+        return work()
+    except EdgeKitError as error:
+        return {"error": str(error)}
+    except MemoryError:
+        return {"error": "E0402 the model needs more memory than a page has"}
+    except Exception as error:
+        return {"error": str(bug(error, "please report it, with the model if you can"))}
+
+
+def bound(text: str) -> tuple[dict[str, list[int]], dict[str, int]]:
+    """The shapes of inputs and the sizes of dimensions in `x=1,3,224,224 sequence=64`: one number is a
+    dimension's, several are a shape. The options that hints name may stand before them."""
+    shapes, dims = dict[str, list[int]](), dict[str, int]()
+    for word in text.split():
+        if word in ("--shape", "--dim"):
+            continue
+        name, is_bound, numbers = word.rpartition("=")
+        try:
+            sizes = [int(number) for number in numbers.split(",")]
+        except ValueError:
+            sizes = []
+        if not (is_bound and name and sizes):
+            raise EdgeKitError("E0101", f"{word} binds nothing", hint="x=1,3,224,224 or sequence=64")
+        if len(sizes) == 1:
+            dims[name] = sizes[0]
+        else:
+            shapes[name] = sizes
+    return shapes, dims
+
+
+def only_native(graph: Graph) -> Graph:
+    """The graph, if numpy itself has all its types of numbers."""
+    found = {value.type.dtype for value in graph.values.values()} - {DType(name) for name in _NATIVE}
+    if found:
+        names = ", ".join(sorted(dtype.value for dtype in found))
+        raise EdgeKitError("E0202", f"this page cannot hold {names}", hint="edgekit on your machine can")
+    return graph
+
+
+def described(graph: Graph) -> Answer:
+    """What is in a model."""
+    found = inspection.inspect(graph, target_of("host"))
+    return {
+        "name": found.name,
+        "format": found.source.format,
+        "inputs": {name: str(type) for name, type in found.inputs.items()},
+        "outputs": {name: str(type) for name, type in found.outputs.items()},
+        "layers": len(found.layers),
+        "operators": dict(found.operators),
+        "parameters": found.parameters,
+        "macs": found.macs,
+        "missing": found.missing,
+    }
+
+
+def _largest(outputs: Mapping[str, Array]) -> Iterator[Answer]:
+    """The largest values of each output, and where they are."""
+    for name, values in list(outputs.items())[:_SHOWN_OUTPUTS]:
+        flat = values.reshape(-1).astype(np.float64)
+        order = np.argsort(-flat, kind="stable")[:_SHOWN_VALUES]
+        yield {
+            "name": name,
+            "shape": list(values.shape),
+            "largest": [{"index": int(i), "value": float(flat[i])} for i in order],
+        }

@@ -1,0 +1,7 @@
+"""File locks in a page, where there is one process."""
+
+LOCK_SH, LOCK_EX, LOCK_NB, LOCK_UN = 1, 2, 4, 8
+
+
+def flock(file: object, operation: int) -> None:
+    """Nobody else could hold it."""

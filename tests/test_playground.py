@@ -1,0 +1,140 @@
+"""What the playground asks of EdgeKit, and what it brings instead of compiled packages."""
+
+import importlib.util
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import defs
+from support.nets import Net
+from support.tools import ROOT
+
+from edgekit import EdgeKitError, save
+from edgekit.core.ops.cast import Cast
+from edgekit.core.ops.dense import Dense
+from edgekit.core.types import DType
+from edgekit.playground import assembly, session
+from edgekit.playground.session import Session, answer
+
+DIGITS = ROOT / "examples" / "digits"
+
+
+@pytest.fixture
+def opened() -> Session:
+    made = Session()
+    made.open("digits.onnx", (DIGITS / "digits.onnx").read_bytes())
+    return made
+
+
+def test_bindings() -> None:
+    assert session.bound("x=1,3,224,224 sequence=64") == ({"x": [1, 3, 224, 224]}, {"sequence": 64})
+    assert session.bound("--shape a=b=2,3 --dim n=4") == ({"a=b": [2, 3]}, {"n": 4})
+    assert session.bound("  ") == ({}, {})
+    for wrong in ("x", "x=", "=3", "x=1,b"):
+        with pytest.raises(EdgeKitError, match="binds nothing"):
+            session.bound(wrong)
+
+
+def test_faults_are_sentences() -> None:
+    made = Session()
+    assert answer(lambda: made.build("host", "same", "speed"))["error"].startswith("E0101 no model is open")
+    assert answer(lambda: made.open("a.onnx", b"x"))["error"].startswith("E0401")
+    assert answer(lambda: 1 // 0)["error"].startswith("E7001 a bug of EdgeKit: ZeroDivisionError")  # type: ignore[arg-type, return-value]
+
+
+def test_names_of_files_lead_nowhere(tmp_path: Path) -> None:
+    made = Session()
+    content = (DIGITS / "digits.onnx").read_bytes()
+    assert made.open("../../digits.onnx", content)["name"] == "digits"
+    assert list(made.folder.iterdir()) == []
+
+
+def test_a_model_that_does_not_open_leaves_none(opened: Session) -> None:
+    assert "error" in answer(lambda: opened.open("b.onnx", b"x"))
+    assert answer(lambda: opened.run(0))["error"].startswith("E0101")
+
+
+def test_samples_are_run_one_after_the_other(opened: Session) -> None:
+    assert opened.run(3)["source"] == "random numbers, seed 3"
+    assert opened.take_samples("test.npz", (DIGITS / "test.npz").read_bytes()) == {"samples": 450}
+    with np.load(DIGITS / "test.npz") as data:
+        label = int(data["label"][0])
+    first = opened.run(450)
+    assert first["source"] == "sample 1 of 450"
+    assert first == opened.run(0)
+    assert first["outputs"][0]["largest"][0]["index"] == label
+
+
+def test_targets_are_all(opened: Session) -> None:
+    names = {target["name"] for target in opened.targets()}
+    assert {"cortex-m4", "wasm32-simd", "x86-64-avx2"} <= names
+
+
+def test_int8_without_samples_says_so(tmp_path: Path) -> None:
+    net, made = Net(), Session()
+    dense = net(Dense(), net.x(1, 6), net.random(4, 6), net.random(4), name="y")
+    save(net.done(dense).with_name("row"), tmp_path / "row.ek")
+    made.open("row.ek", (tmp_path / "row.ek").read_bytes())
+    found = made.build("cortex-m0plus", "int8", "size")
+    assert "calibrated with random numbers" in found["report"]
+    assert any("s8" in name for name in found["files"])
+
+
+def test_types_that_numpy_lacks_are_refused() -> None:
+    net = Net()
+    y = net(Cast(DType.BF16), net.x(1, 4))
+    with pytest.raises(EdgeKitError, match="cannot hold bf16"):
+        session.only_native(net.done(net(Cast(DType.F32), y, name="y")))
+
+
+@pytest.fixture(scope="module")
+def stand_in(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The stand-in for the compiled part of onnx, with the specification beside it, as in the page."""
+    folder = tmp_path_factory.mktemp("onnx")
+    files = dict(assembly.site_packages())
+    for name in ("onnx/onnx_cpp2py_export.py", "onnx/schemas.json"):
+        (folder / Path(name).name).write_bytes(files[name])
+    spec = importlib.util.spec_from_file_location("onnx_stand_in", folder / "onnx_cpp2py_export.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    yield module
+    for name in [name for name in sys.modules if name.startswith("onnx_stand_in")]:
+        del sys.modules[name]
+    shutil.rmtree(folder)
+
+
+def test_the_specification_of_onnx_is_whole(stand_in: Any) -> None:
+    option = defs.OpSchema.FormalParameterOption
+    numbers = {option.Single: 0, option.Optional: 1, option.Variadic: 2}
+    every = defs.get_all_schemas_with_history()
+    assert len(every) > 600
+    for schema in every:
+        found = stand_in.get_schema(schema.name, schema.since_version, schema.domain)
+        assert (found.max_input, found.max_output) == (schema.max_input, schema.max_output)
+        assert [
+            (p.name, p.option, p.types, p.type_str, p.is_homogeneous, p.min_arity) for p in found.inputs
+        ] == [
+            (p.name, numbers[p.option], sorted(p.types), p.type_str, p.is_homogeneous, p.min_arity)
+            for p in schema.inputs
+        ]
+        assert {k: (a.type.name, a.required, a._default_value) for k, a in found.attributes.items()} == {
+            k: (a.type.name, a.required, a._default_value) for k, a in schema.attributes.items()
+        }
+        assert found.has_function == schema.has_function
+        assert found._function_body == (schema._function_body if schema.has_function else b"")
+        assert found.has_context_dependent_function == schema.has_context_dependent_function
+    with pytest.raises(stand_in.SchemaError):
+        stand_in.get_schema("Conv", 0, "")
+
+
+def test_the_page_holds_no_native_code() -> None:
+    files = dict(assembly.site_packages())
+    assert not [name for name in files if name.endswith((".so", ".pyd", ".pyc"))]
+    assert "edgekit/runtime_c/kernels" in {"/".join(name.split("/")[:3]) for name in files}
+    assert sum(map(len, files.values())) < 24 << 20
