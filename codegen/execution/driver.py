@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -23,11 +24,17 @@ FLAGS = ("-std=c99", "-ffp-contract=off", "-fno-math-errno", "-I.")
 _GUARD = 64
 BACKWARDS = -1  # of the parts of a layer, the last ones first
 _SHORT, _OUTSIDE, _CHANGED = 2, 3, 4  # exit codes of the driver
+# Samples that share a process: the first ones, as many as a verification has, then as many as take about a
+# second and are this many bytes.
+_FIRST = 4
+_BLOCK_SECONDS = 1.0
+_BLOCK_BYTES = 1 << 20
 
 
 class Driver:
     """Programs with different names, compiled for one target into one executable in `folder`, where their
-    sources are. A run is a process of its own: a crash is the fault of the program that ran."""
+    sources are. No process runs two of them: a crash is the fault of the program that ran. `seconds` is what
+    a sample may take."""
 
     def __init__(
         self,
@@ -67,8 +74,18 @@ class Driver:
         """The outputs for each sample; where there are states, the samples are the steps of one stream."""
         if program.states:
             yield from self._steps(program, samples)
-        else:
-            yield from (self.run(program, sample) for sample in samples)
+            return
+        ports = (*program.inputs, *program.outputs)
+        room = max(1, _BLOCK_BYTES // max(1, sum(port.type.bytes for port in ports)))
+        at, count = 0, min(_FIRST, room)
+        while at < len(samples):
+            block = samples[at : at + count]
+            before = time.monotonic()
+            results = self._steps(program, block)
+            of_one = (time.monotonic() - before) / len(block)
+            yield from results
+            at += len(block)
+            count = max(1, min(room, int(_BLOCK_SECONDS / max(of_one, 1e-6))))
 
     def _steps(self, program: Program, samples: Sequence[Mapping[str, Array]]) -> list[dict[str, Array]]:
         """The outputs of successive runs in one process."""
@@ -76,7 +93,8 @@ class Driver:
         ports = [(sample, port) for sample in samples for port in program.inputs]
         data = b"".join(_bytes(simulate.check_input(p.name, p.type, sample)) for sample, p in ports)
         arguments = [str(self.index[name]), str(len(samples)), str(self.threads)]
-        done = runner.run(self.target, self.executable, arguments, data, self.seconds, name)
+        seconds = self.seconds * max(1, len(samples))
+        done = runner.run(self.target, self.executable, arguments, data, seconds, name)
         if done.code:
             words = {
                 _SHORT: f"{name} did not get its inputs",

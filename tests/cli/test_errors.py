@@ -172,12 +172,13 @@ def test_wrong_code_is_a_missed_gate_and_is_not_written(
     cli: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     require("gcc")
-    right = driver.Driver.run
+    right = driver.Driver.run_each
 
-    def wrong(self, program, inputs):
-        return {name: array + 1 for name, array in right(self, program, inputs).items()}
+    def wrong(self, program, samples):
+        for outputs in right(self, program, samples):
+            yield {name: array + 1 for name, array in outputs.items()}
 
-    monkeypatch.setattr(driver.Driver, "run", wrong)
+    monkeypatch.setattr(driver.Driver, "run_each", wrong)
     for line in (["build", "digits.ek"], ["verify", "digits.ek"]):
         answer = cli(*line)
         assert answer.code == 1

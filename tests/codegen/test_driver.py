@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,9 +14,10 @@ from support.tools import require
 
 from edgekit.codegen.compilation import toolchain
 from edgekit.codegen.compilation.publish import write
+from edgekit.codegen.execution import driver as drivers
 from edgekit.codegen.execution.driver import Driver
 from edgekit.codegen.printing.render import render, sources
-from edgekit.codegen.program import compile_graph
+from edgekit.codegen.program import Program, compile_graph
 from edgekit.core import target as targets
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ops.arithmetic import Neg
@@ -24,6 +27,12 @@ X = np.arange(6, dtype=np.float32)
 
 
 def run_with(statement: str, folder: Path, *flags: str) -> Array:
+    """What this gives for X."""
+    driver, program = driver_with(statement, folder, *flags)
+    return driver.run(program, {"x": X})["y"]
+
+
+def driver_with(statement: str, folder: Path, *flags: str) -> tuple[Driver, Program]:
     """y = -x in C, with a statement behind it. `before` is what y[3] was at the start."""
     require("cc")
     net = Net()
@@ -35,7 +44,7 @@ def run_with(statement: str, folder: Path, *flags: str) -> Array:
     write(files, folder)
     compiler = toolchain.find(targets.load("host"))
     driver = Driver([program], sources(files, "speed"), folder, compiler, ["-w", *flags], seconds=5)
-    return driver.run(program, {"x": X})["y"]
+    return driver, program
 
 
 def test_good_code_gives_its_outputs(tmp_path: Path) -> None:
@@ -78,3 +87,53 @@ def test_sanitizers_see_what_stays_inside(statement: str, words: str, tmp_path: 
 
 def test_memory_that_nobody_has_written_is_not_a_number(tmp_path: Path) -> None:
     assert np.isnan(run_with("y[3] = before;", tmp_path)[3])
+
+
+@pytest.fixture
+def processes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many samples each process ran."""
+    counts: list[int] = []
+    plain = Driver._steps
+
+    def counted(self: Driver, program: Program, samples: Sequence[Mapping[str, Array]]) -> Any:
+        counts.append(len(samples))
+        return plain(self, program, samples)
+
+    monkeypatch.setattr(Driver, "_steps", counted)
+    return counts
+
+
+def test_samples_share_processes(tmp_path: Path, processes: list[int]) -> None:
+    driver, program = driver_with(";", tmp_path)
+    samples = [{"x": X + i} for i in range(100)]
+    for sample, found in zip(samples, driver.run_each(program, samples), strict=True):
+        assert np.array_equal(found["y"], -sample["x"])
+    assert sum(processes) == len(samples)
+    assert len(processes) < 20
+
+
+def test_slow_or_large_samples_have_processes_of_their_own(
+    tmp_path: Path, processes: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver, program = driver_with(";", tmp_path)
+    samples = [{"x": X}] * 10
+    monkeypatch.setattr(drivers, "_BLOCK_SECONDS", 0.0)
+    assert len([*driver.run_each(program, samples)]) == 10
+    assert processes == [4, 1, 1, 1, 1, 1, 1]
+    processes.clear()
+    monkeypatch.setattr(drivers, "_BLOCK_SECONDS", 60.0)
+    monkeypatch.setattr(drivers, "_BLOCK_BYTES", 3 * 2 * X.nbytes)
+    assert len([*driver.run_each(program, samples)]) == 10
+    assert processes == [3, 3, 3, 1]
+
+
+def test_a_run_sees_nothing_of_the_one_before_it(tmp_path: Path) -> None:
+    driver, program = driver_with("y[3] = before;", tmp_path)
+    for found in driver.run_each(program, [{"x": X}] * 3):
+        assert np.isnan(found["y"][3])
+
+
+def test_a_sample_that_crashes_is_seen_wherever_it_stands(tmp_path: Path) -> None:
+    driver, program = driver_with("if (x[0] == 2) __builtin_trap();", tmp_path)
+    with pytest.raises(EdgeKitError, match="net crashed"):
+        list(driver.run_each(program, [{"x": X + i} for i in range(4)]))
