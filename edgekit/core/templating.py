@@ -62,6 +62,13 @@ _GO = (
     _string('"', escape.code_point_string),
     _string("'", escape.code_point_string),
 )
+# A backslash starts an interpolation, too; the escape leaves none of the text's own.
+_SWIFT = (
+    Context("doc comment", "///", "\n", escape.markdown_code),
+    _BLOCK,
+    _line("//"),
+    _string('"', escape.rust_string),
+)
 _XML_COMMENT = Context("documentation in XML", "///", "\n", escape.xml_comment)
 _CS = (
     _XML_COMMENT,
@@ -109,6 +116,7 @@ _LANGUAGES = {
         (".cmake", "CMakeLists.txt"), _language(escape.unquoted, _HASH, _string('"', escape.cmake_string))
     ),
     ".rs": _language(escape.code, *_RUST),
+    **dict.fromkeys((".swift", ".modulemap"), _language(escape.code, *_SWIFT)),
     ".go": _language(escape.code, *_GO),
     ".mod": _language(escape.unquoted, _line("//")),
     ".cs": _language(escape.code, *_CS),
@@ -120,6 +128,7 @@ _LANGUAGES = {
     ".py": _PYTHON,
     **dict.fromkeys((".build", ".toml"), _language(escape.unquoted, _HASH, *_LONG_STRINGS)),
     **dict.fromkeys((".in", ".conf"), _language(escape.unquoted, _HASH)),
+    ".json": _language(escape.code, _string('"', escape.unicode_string)),
     ".yml": _language(escape.unquoted, _HASH, _string('"', escape.code_point_string)),
     "Kconfig": _language(escape.code, _HASH, _string('"', escape.kconfig_string)),
     ".properties": _language(escape.properties_value, _HASH),

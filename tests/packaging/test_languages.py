@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import importlib
+import json
 import re
 import sys
 import zipfile
@@ -48,6 +49,24 @@ int main()
     std::printf("%.6f", static_cast<double>(scores[0]));
     return model.self_test() ? 0 : 1;
 }
+"""
+VCPKG = """\
+function(vcpkg_cmake_configure)
+    cmake_parse_arguments(its "" "SOURCE_PATH" "OPTIONS" ${ARGN})
+    execute_process(COMMAND ${CMAKE_COMMAND} -S ${its_SOURCE_PATH} -B ${BUILD} ${its_OPTIONS}
+        -DCMAKE_INSTALL_PREFIX=${CURRENT_PACKAGES_DIR} COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+function(vcpkg_cmake_install)
+    execute_process(COMMAND ${CMAKE_COMMAND} --build ${BUILD} --target install COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+function(vcpkg_cmake_config_fixup)
+    cmake_parse_arguments(its "" "PACKAGE_NAME;CONFIG_PATH" "" ${ARGN})
+    file(MAKE_DIRECTORY ${CURRENT_PACKAGES_DIR}/share)
+    file(RENAME ${CURRENT_PACKAGES_DIR}/${its_CONFIG_PATH} ${CURRENT_PACKAGES_DIR}/share/${its_PACKAGE_NAME})
+endfunction()
+function(vcpkg_fixup_pkgconfig)
+endfunction()
+include(${PORT}/portfile.cmake)
 """
 USE_C = """\
 #include <digits.h>
@@ -104,6 +123,19 @@ def test_cmake_builds_checks_installs_and_is_found(digits: Program, test: SelfTe
     flags = ran(require("pkg-config"), "--cflags", "--libs", "digits", folder=app, **configured).split()
     ran(require("gcc"), "app.c", "-o", "c_app", *flags, folder=app)
     ran(app / "c_app", folder=app, LD_LIBRARY_PATH=str(prefix / "lib"))
+
+
+def test_the_port_for_vcpkg_installs(digits: Program, test: SelfTest, tmp_path: Path) -> None:
+    """Run by CMake itself, with functions that do what those of vcpkg do."""
+    package, prefix = made("cmake", digits, tmp_path, test), tmp_path / "prefix"
+    port = package / "vcpkg" / "digits"
+    assert json.loads((port / "vcpkg.json").read_text())["name"] == "digits"
+    (tmp_path / "run.cmake").write_text(VCPKG)
+    folders = (f"-DCURRENT_PACKAGES_DIR={prefix}", f"-DBUILD={tmp_path / 'build'}")
+    ran(require("cmake"), *folders, f"-DPORT={port}", "-P", "run.cmake", folder=tmp_path)
+    assert (prefix / "share/digits/digitsConfig.cmake").is_file()
+    assert (prefix / "include/digits/digits.hpp").is_file()
+    assert (prefix / "lib/libdigits.a").is_file()
 
 
 def test_meson_builds_and_checks(digits: Program, test: SelfTest, tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from xml.etree import ElementTree
 from support.node_tools import node_tools
 from support.tools import require, require_module
 
-_LEXERS = {".cs": "csharp", ".go": "go", ".java": "java", ".kts": "kotlin", ".rs": "rust"}
+_LEXERS = {".cs": "csharp", ".go": "go", ".java": "java", ".kts": "kotlin", ".rs": "rust", ".swift": "swift"}
 _PACKED = (".whl",)  # compressed
 MARKER = "zq7"
 # Out of comments, strings, attributes, lists and lines, in each language that is written.
@@ -50,6 +50,7 @@ PAYLOADS = (
     f"`; {MARKER}; `",
     f"${{{MARKER}}}",
     f"$({MARKER})",
+    f"\\({MARKER})",  # an interpolation of Swift
     f"$(shell,{MARKER})",
     f"$<{MARKER}>",
     f"]] {MARKER} [[",
