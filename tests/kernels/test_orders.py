@@ -21,6 +21,7 @@ from edgekit.codegen.kernels.sources import variant_of
 from edgekit.codegen.lowering import lower
 from edgekit.codegen.memory import planner
 from edgekit.codegen.memory.arena import ArenaBuffer, ArenaPlan, InplaceShift
+from edgekit.codegen.memory.sharing import LoweredLayer
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.core import fixed, simulate
 from edgekit.core.ir import Graph
@@ -230,11 +231,21 @@ class Apart:
         return ArenaPlan(offsets, end, end)
 
 
+def as_drawn(_: Graph, layers: Sequence[LoweredLayer], __: object) -> lower.Lowered:
+    """Without a search for a better order: each layer is by itself."""
+    return lower.Lowered(tuple(layers), 0)
+
+
 def planned(graph: Graph, target: Target, monkeypatch: pytest.MonkeyPatch, less: int = 0) -> Program:
     # Kernels for microcontrollers read words, others the elements of tensors.
     monkeypatch.setattr(planner, "plan", Apart(4 if target.name.startswith("cortex") else 2, less))
     monkeypatch.setattr(planner, "with_moves", lambda calls, sharing, align: (calls, None))
     return compile_graph(graph, target, "arena")
+
+
+@pytest.fixture(autouse=True)
+def in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lower, "in_best_order", as_drawn)
 
 
 def bench(families: Sequence[Family], target: Target, wanted: set[str], at_least: int) -> Bench:

@@ -3,12 +3,14 @@
 import ctypes
 import re
 import subprocess
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from support import object_cache
 from support.tools import ROOT, require
 
 INCLUDE = ROOT / "runtime_c" / "include"
@@ -21,8 +23,15 @@ def compile_c(sources: Sequence[Path], output: Path, *flags: str, compiler: str 
     """Compiles to what the flags say; warnings and errors fail the test with the compiler's words."""
     libraries = () if "-c" in flags else ("-lm",)
     command = [require(compiler), *flags, f"-I{INCLUDE}", "-o", str(output), *map(str, sources), *libraries]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, f"{' '.join(command)}\n{done.stderr}"
+
+    def run() -> str:
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 0, f"{' '.join(command)}\n{done.stderr}"
+        return done.stderr
+
+    beside = [str(header) for source in sources for header in sorted(source.parent.glob("*.h"))]
+    with tempfile.TemporaryDirectory() as empty:
+        object_cache.remembered([*command, *beside], Path(empty), run)
     return output
 
 
