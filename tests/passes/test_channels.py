@@ -309,7 +309,7 @@ def test_integers_without_scale_stay() -> None:
 @pytest.mark.parametrize("seed", range(40))
 def test_every_value_is_within_its_range(seed: int) -> None:
     graph = random_network(seed)
-    facts = ranges(graph)
+    facts = ranges(graph, graph.values)
     values = run_all(graph, random_inputs(graph, seed))
     for name in (name for node in graph.nodes for name in node.outputs):
         cells = values[name].reshape(-1, len(facts[name].lo))

@@ -19,7 +19,7 @@ from edgekit.codegen.program import BranchTest, Program
 from edgekit.core.types import Array
 
 _GUARD = 64  # bytes around all memory that kernels write to, which is aligned to as many
-_FILL = 0xA5
+_BORDER = b"\xa5" * _GUARD
 
 
 @dataclass(frozen=True)
@@ -31,13 +31,12 @@ class Room:
     @classmethod
     def of(cls, size: int, content: bytes | None = None) -> "Room":
         """Memory with this content, or with that of memory which nobody wrote to."""
-        room = np.full(size + 2 * _GUARD, _FILL, np.uint8)
-        room[_GUARD : _GUARD + size] = 0xFF if content is None else np.frombuffer(content, np.uint8)
-        return cls(room)
+        inside = b"\xff" * size if content is None else content
+        return cls(np.frombuffer(bytearray(_BORDER + inside + _BORDER), np.uint8))
 
     @property
     def address(self) -> int:
-        return int(self.memory.ctypes.data) + _GUARD
+        return _address(self.memory) + _GUARD
 
     @property
     def content(self) -> bytes:
@@ -45,7 +44,7 @@ class Room:
 
     @property
     def is_intact(self) -> bool:
-        return bool((self.memory[:_GUARD] == _FILL).all() and (self.memory[-_GUARD:] == _FILL).all())
+        return self.memory[:_GUARD].tobytes() == self.memory[-_GUARD:].tobytes() == _BORDER
 
 
 class Machine:
@@ -65,7 +64,7 @@ class Machine:
         rooms["arena", ""] = Room.of(program.arena.size)
         addresses = {key: room.address for key, room in rooms.items()}
         constants = {c.c: np.ascontiguousarray(stored(c.data)) for c in program.constants}
-        addresses |= {("constant", name): data.ctypes.data for name, data in constants.items()}
+        addresses |= {("constant", name): _address(data) for name, data in constants.items()}
         for line in program.lines:
             if not all(_holds(test, addresses) for test in line.tests):
                 continue
@@ -104,6 +103,12 @@ class Machine:
                 compiled(Path(folder), *self.command, f"{kernel.name}.c", "-o", library.name)
                 os.replace(Path(folder, library.name), library)
         return library
+
+
+def _address(memory: Array) -> int:
+    """Where it lies; `memory.ctypes` takes longer than a small layer."""
+    address: int = memory.__array_interface__["data"][0]
+    return address
 
 
 def _holds(test: BranchTest, addresses: Mapping[tuple[str, str], int]) -> bool:

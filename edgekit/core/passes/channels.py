@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from heapq import heapify, heappop, heappush
+from itertools import repeat
 
 import numpy as np
 
@@ -32,15 +33,22 @@ def dead_channels(graph: Graph) -> Graph:
     return graph if all(mask.all() for mask in search.kept.values()) else search.result()
 
 
-def ranges(graph: Graph) -> dict[str, Known]:
-    """What is known of every value: inputs can be anything."""
-    facts = {name: known(value) for name, value in graph.values.items()}
-    for node in graph.nodes:
+def ranges(graph: Graph, wanted: Iterable[str]) -> dict[str, Known]:
+    """What is known of these values, and of those that they depend on: inputs can be anything."""
+    needed = {*wanted}
+    path = []
+    for node in reversed(graph.nodes):
+        if not needed.isdisjoint(node.outputs):
+            needed.update(node.inputs)
+            path.append(node)
+    results = {name for node in path for name in node.outputs}
+    facts = {name: known(graph.values[name]) for name in needed - results}
+    for node in reversed(path):
         outs = [graph.type(name) for name in node.outputs]
-        if not all(t.size for t in (*outs, *map(graph.type, node.inputs))):
-            continue  # nothing has no extremes
-        found = node.op.bounds([facts[name] for name in node.inputs], outs)
-        for name, range in zip(node.outputs, found or (), strict=bool(found)):
+        found = None
+        if all(t.size for t in (*outs, *map(graph.type, node.inputs))):  # nothing has no extremes
+            found = node.op.bounds([facts[name] for name in node.inputs], outs)
+        for name, range in zip(node.outputs, found or repeat(None, len(outs)), strict=True):
             facts[name] = known(graph.values[name], range)
     return facts
 
@@ -104,7 +112,7 @@ class ChannelSearch:
     """Which channels of each computed value are kept, and the graph without the others."""
 
     graph: Graph
-    facts: Mapping[str, Known]
+    facts: Mapping[str, Known]  # of what layers that mix channels read, and of what that depends on
     layers: Mapping[str, PrunableLayer]  # by the name of their result
     pairs: Mapping[str, Sequence[Pairs | None] | None]  # of the nodes that mix no channels, likewise
     kept: dict[str, Array]
@@ -118,7 +126,9 @@ class ChannelSearch:
         for name in (*graph.entries, *graph.exits):
             if name in kept:
                 kept[name][:] = True
-        return ChannelSearch(graph, ranges(graph), layers, pairs, kept)
+        mixing = {name for name, layer in layers.items() if not layer.is_depthwise}
+        read = [node.inputs[0] for node in graph.nodes if node.outputs[0] in mixing]
+        return ChannelSearch(graph, ranges(graph, read), layers, pairs, kept)
 
     def run(self) -> None:
         """Keep what somebody needs, and what belongs together with it."""
