@@ -12,6 +12,8 @@ from torch import nn
 from torch.nn import functional
 from torch.nn.modules.batchnorm import _BatchNorm
 
+from edgekit.core.types import Array
+
 Tensor = torch.Tensor
 _MIN_ROWS = 32  # from which a variance is taken
 
@@ -71,15 +73,14 @@ def taking_statistics(norms: Sequence[Norm]) -> Iterator[None]:
         norm.batches.copy_(batches)
 
 
-def take_anew(model: nn.Module, samples: Iterable[Any]) -> None:
+def take_anew(model: nn.Module, samples: Iterable[tuple[Array, ...]]) -> None:
     """The statistics of what normalizations of a module see now, with scales and shifts by which they compute
     what they did: in training, which normalizes by batches, the module starts as what it is in evaluation."""
     probe = deepcopy(model).eval()
     seen = {name: _BatchMoments(norm) for name, norm in probe.named_modules() if isinstance(norm, _BatchNorm)}
     with torch.no_grad():
         for sample in samples:
-            given = sample if isinstance(sample, tuple | list) else (sample,)
-            probe(*(torch.as_tensor(x) for x in given))
+            probe(*map(torch.as_tensor, sample))
         for name, found in seen.items():
             found.put(model.get_submodule(name))
 

@@ -8,10 +8,13 @@ from contextlib import suppress
 from copy import deepcopy
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import torch
+from torch.utils.data import DataLoader
 
 from edgekit import api
+from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
 
 
@@ -32,8 +35,14 @@ def convert(
         return api.convert(path, name=name, shapes=shapes)
 
 
-def exported(model: torch.nn.Module, example_inputs: Sequence[torch.Tensor]) -> torch.export.ExportedProgram:
+def exported(
+    model: torch.nn.Module, example_inputs: Sequence[torch.Tensor] | DataLoader[Any]
+) -> torch.export.ExportedProgram:
     """The program of a model in evaluation mode; the model is left in the mode that it is in."""
+    if isinstance(example_inputs, DataLoader):
+        what = "example_inputs is a DataLoader"
+        hint = "a tuple of tensors, one for each input: (x[:1],); samples are `calibration`"
+        raise EdgeKitError("E0102", what, hint=hint)
     if _is_prepared(model):
         pt2e = import_module("torchao.quantization.pt2e.quantize_pt2e")
         model = pt2e.convert_pt2e(deepcopy(model))

@@ -97,11 +97,11 @@ def prune(
     has the statistics of the samples, and nn.Dropout drops nothing."""
     wanted = Pruning(ratio, macs, weights, instructions, criterion=criterion, fit=fit)
     on = targets.load(target)
-    samples = list(calibration)
     found = traced(model, example_inputs, lambda graph: graph)
     real = found.real()
     wanted = replace(wanted, liked=1 if ratio is not None else liked_multiple(real, on))
-    plan = PruningPlan.of(real, arrays_of(found.graph, samples), criterion, progress, costs=layer_costs(on))
+    samples = arrays_of(found.graph, calibration)
+    plan = PruningPlan.of(real, samples, criterion, progress, costs=layer_costs(on))
     counts = plan.counts(wanted)
     gone = plan.masks(counts)
     masks = _masks(found, plan.network.unread(gone))
@@ -114,11 +114,11 @@ def prune(
     layers = _layers(found, plan.network, gone)
     made = PrunedModule(changed, masks, report, found.program, layers, tuple(example_inputs))
     made.mask(changed)
-    _let_train(changed, samples)
+    _let_train(changed, [tuple(sample[name] for name in found.graph.inputs) for sample in samples])
     return replace(made, module=made.shrink(changed)) if apply else made
 
 
-def _let_train(model: nn.Module, samples: Sequence[Any]) -> None:
+def _let_train(model: nn.Module, samples: Sequence[tuple[Array, ...]]) -> None:
     """Training goes on from where pruning ended, in place. What kept a large network from learning by heart
     keeps a small one from learning."""
     take_anew(model, samples[:_MAX_SEEN])
@@ -172,9 +172,10 @@ def _put(model: nn.Module, found: Traced, network: Network, graph: Graph) -> Non
             if like is not None and like.affine:
                 model.get_parameter(f"{source.norm}.bias").add_(shift)
             elif shift.any():
-                if owner.bias is None:
-                    owner.bias = nn.Parameter(torch.zeros(len(w)))
-                owner.bias.add_(shift / factor)
+                if source.bias:
+                    model.get_parameter(source.bias).add_(shift / factor)
+                else:
+                    owner.bias = nn.Parameter(shift / factor)
 
 
 def _constants(graph: Graph, layer: str) -> tuple[Array, Array]:

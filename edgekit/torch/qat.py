@@ -85,6 +85,7 @@ class Qat(nn.Module):
     ) -> None:
         super().__init__()
         self.graph = graph = _with_own_biases(graph)
+        _check_trainable(graph)
         self.dtype = _FORMATS[target]
         self._is_frozen = False
         self._seen: deque[tuple[Tensor, ...]] = deque(maxlen=_REMEMBERED)
@@ -135,7 +136,7 @@ class Qat(nn.Module):
     def _computed(self, inputs: Sequence[Tensor], is_live: bool) -> tuple[Tensor, ...]:
         """By the statistics of these inputs, if it is live."""
         with torch.no_grad():
-            graph = self._with_parameters(batched(self.graph, len(inputs[0])))
+            graph = self._with_parameters(batched(self.graph, len(inputs[0]), in_front=True))
             made = self._quantized(graph)
             exact: Mapping[str, Array] | None = None
             if self.dtype is not DType.F32 and not is_live:
@@ -145,8 +146,6 @@ class Qat(nn.Module):
         for name, x in zip(graph.inputs, inputs, strict=True):
             values[name] = self._faked(name, x, made, exact)
         for node in graph.nodes:
-            if len(node.outputs) != 1:
-                raise EdgeKitError("E0205", f"{type(node.op).__name__} cannot be trained", node.origin)
             (out,) = node.outputs
             args = [
                 values[name] if name in values else torch.from_numpy(np.array(graph.data(name)))
@@ -220,6 +219,9 @@ class Qat(nn.Module):
         if self.dtype.is_integer:
             limits = [[float(p.detach()) for p in side] for side in (self.lows, self.highs)]
             ranges = {name: (limits[0][i], limits[1][i]) for name, i in self._ranges.items()}
+            for node in graph.nodes:  # what batches have been reshaped to
+                if node.outputs[0] not in self.graph.values and node.inputs[0] in ranges:
+                    ranges[node.outputs[0]] = ranges[node.inputs[0]]
             quants = scales(graph, ranges | dict.fromkeys(given(graph), (0.0, 0.0)))
             for node in graph.nodes:
                 if layer := self._layer(node.outputs[0]):
@@ -262,6 +264,22 @@ class Qat(nn.Module):
 
 def _has_weights(graph: Graph, node: Node) -> bool:
     return isinstance(node.op, Linear) and all(graph.data(name) is not None for name in node.inputs[1:])
+
+
+def _check_trainable(graph: Graph) -> None:
+    """Refuse operators of several results, and models whose samples depend on each other."""
+    for node in graph.nodes:
+        if len(node.outputs) != 1:
+            raise EdgeKitError("E0205", f"{type(node.op).__name__} cannot be trained", node.origin)
+    samples = [simulate.random_inputs(graph, seed) for seed in range(2)]
+    together = {name: np.concatenate([sample[name] for sample in samples]) for name in graph.inputs}
+    with np.errstate(all="ignore"):
+        found = simulate.run(batched(graph, len(samples), in_front=True), together)
+        alone = [simulate.run(graph, sample) for sample in samples]
+    for name in graph.outputs:
+        parts = [outputs[name] for outputs in alone]
+        if not np.allclose(found[name], np.concatenate(parts), rtol=1e-3, atol=1e-4, equal_nan=True):
+            raise EdgeKitError("E0205", f"{name} of one sample depends on other samples")
 
 
 def _learning(graph: Graph, dtype: DType, origin: Traced | None) -> dict[str, TrainedLayer]:

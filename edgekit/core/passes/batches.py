@@ -1,52 +1,155 @@
-"""A graph of one sample as a graph of many: training takes batches."""
+"""A graph of one sample as a graph of many: training takes batches.
+
+The samples are counted by the first dimension where that is 1. Attention of PyTorch, for one, has the steps
+there: such tensors get one more dimension in front, and operators the axes behind it (`in_front`).
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
 
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph, Node
 from edgekit.core.ops import Op
 from edgekit.core.ops.expand import Expand
+from edgekit.core.ops.gather import Gather
+from edgekit.core.ops.matmul import MatMul
+from edgekit.core.ops.reduce import Reduce
 from edgekit.core.ops.reshape import Reshape
 from edgekit.core.ops.slice import Slice
+from edgekit.core.ops.transpose import Transpose
 from edgekit.core.types import Value
 
 
-def batched(graph: Graph, count: int) -> Graph:
-    """The same graph for `count` samples in the first dimension of all that is computed, where one is now."""
-    values, wide = dict(graph.values), set(graph.inputs)
+def batched(graph: Graph, count: int, *, in_front: bool = False) -> Graph:
+    """The same graph for `count` samples. A tensor whose first dimension is not 1 is an error, or has one
+    more dimension in front that counts them."""
+    made = _Batch(graph, count)
     for name in graph.inputs:
-        values[name] = _many(graph, name, count)
-    nodes = []
+        if not made.has_first(name):
+            raise _mixed(name, None)
+        made.give(name, is_in_front=False)
     for node in graph.nodes:
-        if not wide.isdisjoint(node.inputs):
-            node = replace(node, op=_op(node.op, count))
-            try:
-                found = node.op.infer(*(values[name].type for name in node.inputs))
-            except TypeError:
-                raise _mixed(node.inputs[0], node) from None
-            for name, type in zip(node.outputs, found, strict=True):
-                values[name] = _many(graph, name, count, node)
-                if values[name].type.shape != type.shape:
-                    raise _mixed(name, node)
-            wide.update(node.outputs)
-        nodes.append(node)
-    return replace(graph, nodes=tuple(nodes), values=values)
+        if made.in_front.keys().isdisjoint(node.inputs):
+            made.nodes.append(node)
+        elif not made.put_first(node) and not (in_front and made.put_in_front(node)):
+            raise _mixed(node.outputs[0], node)
+    for name in graph.outputs:
+        if made.in_front.get(name):
+            raise _mixed(name, graph.producer(name))
+    return replace(graph, nodes=tuple(made.nodes), values=made.values)
 
 
-def _op(op: Op, count: int) -> Op:
-    """An operator that states the number of samples states the new one."""
-    if isinstance(op, Reshape | Expand | Slice) and op.shape[:1] == (1,):
-        return replace(op, shape=(count, *op.shape[1:]))
+@dataclass
+class _Batch:
+    """A graph of many samples, as far as it is made."""
+
+    graph: Graph
+    count: int
+    nodes: list[Node] = field(default_factory=list)
+    values: dict[str, Value] = field(init=False)
+    in_front: dict[str, bool] = field(default_factory=dict)  # of all that depends on the samples
+    _reshaped: dict[tuple[str, tuple[int, ...]], str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.values = dict(self.graph.values)
+
+    def has_first(self, name: str) -> bool:
+        """Is the first dimension of one sample free to count them?"""
+        return self.graph.type(name).shape[:1] == (1,)
+
+    def give(self, name: str, *, is_in_front: bool) -> None:
+        """A tensor of all samples."""
+        type = self.graph.type(name)
+        inner = type.shape if is_in_front else type.shape[1:]
+        self.values[name] = Value(replace(type, shape=(self.count, *inner)))
+        self.in_front[name] = is_in_front
+
+    def put_first(self, node: Node) -> bool:
+        """Add an operator that has the samples in the first dimension of all that depends on them."""
+        wide = [name for name in node.inputs if name in self.in_front]
+        if not all(map(self.has_first, (*wide, *node.outputs))):
+            return False
+        op = node.op
+        if isinstance(op, Reshape | Expand | Slice) and op.shape[:1] == (1,):
+            op = replace(op, shape=(self.count, *op.shape[1:]))
+        shapes = {name: (self.count, *self.graph.type(name).shape[1:]) for name in wide}
+        return self._put(node, op, shapes, is_in_front=False)
+
+    def put_in_front(self, node: Node) -> bool:
+        """Add an operator that has the samples in front of all dimensions of what depends on them."""
+        rank = max(self.graph.type(name).rank for name in node.inputs)
+        is_wide = [name in self.in_front for name in node.inputs]
+        shapes = {}
+        for name in node.inputs:
+            if name in self.in_front:
+                shape = self.graph.type(name).shape
+                missing = rank - len(shape) if sum(is_wide) > 1 else 0  # broadcast, if at all
+                shapes[name] = (self.count, *[1] * missing, *shape)
+        return self._put(node, _behind_samples(node.op, is_wide, self.count), shapes, is_in_front=True)
+
+    def _put(self, node: Node, op: Op, shapes: dict[str, tuple[int, ...]], *, is_in_front: bool) -> bool:
+        """Add an operator whose inputs have these shapes, if it has the results of one sample, many times."""
+        types = [self.values[name].type for name in node.inputs]
+        wanted = [replace(t, shape=shapes.get(n, t.shape)) for n, t in zip(node.inputs, types, strict=True)]
+        try:
+            found = op.infer(*wanted)
+        except TypeError:
+            return False
+        expected = [self.graph.type(name).shape for name in node.outputs]
+        if not is_in_front:
+            expected = [shape[1:] for shape in expected]
+        if [type.shape for type in found] != [(self.count, *shape) for shape in expected]:
+            return False
+        inputs = tuple(self._in_shape(name, shapes.get(name)) for name in node.inputs)
+        for name in node.outputs:
+            self.give(name, is_in_front=is_in_front)
+        self.nodes.append(replace(node, op=op, inputs=inputs))
+        return True
+
+    def _in_shape(self, name: str, shape: tuple[int, ...] | None) -> str:
+        """A tensor with this shape: the samples stay outermost, so nothing moves."""
+        type = self.values[name].type
+        if shape is None or type.shape == shape:
+            return name
+        key = (name, shape)
+        if key not in self._reshaped:
+            made = f"{name}, of rank {len(shape)}"
+            self.values[made] = Value(replace(type, shape=shape))
+            self.nodes.append(Node(Reshape(shape), (name,), (made,)))
+            self._reshaped[key] = made
+        return self._reshaped[key]
+
+
+def _behind_samples(op: Op, is_wide: Sequence[bool], count: int) -> Op:
+    """An operator whose dimensions are behind that of the samples."""
+    match op:
+        case Reshape() | Expand():
+            return replace(op, shape=(count, *op.shape))
+        case Slice():
+            return replace(op, starts=(0, *op.starts), steps=(1, *op.steps), shape=(count, *op.shape))
+        case Transpose():
+            return replace(op, perm=_permuted(op.perm))
+        case MatMul():
+            a, b = (
+                _permuted(perm) if wide else perm
+                for perm, wide in zip((op.perm_a, op.perm_b), is_wide, strict=True)
+            )
+            return replace(op, perm_a=a, perm_b=b)
+        case Reduce():
+            return replace(op, axes=tuple(axis + 1 for axis in op.axes))
+        case Gather() if not is_wide[0]:  # a table
+            return op
+    along: Any = op  # an axis, as Concat, TopK and others
+    if isinstance(getattr(along, "axis", None), int):
+        return cast(Op, replace(along, axis=along.axis + 1))
     return op
 
 
-def _many(graph: Graph, name: str, count: int, node: Node | None = None) -> Value:
-    type = graph.type(name)
-    if type.shape[:1] != (1,):
-        raise _mixed(name, node)
-    return Value(replace(type, shape=(count, *type.shape[1:])))
+def _permuted(perm: tuple[int, ...]) -> tuple[int, ...]:
+    return (0, *(axis + 1 for axis in perm)) if perm else ()
 
 
 def _mixed(name: str, node: Node | None) -> EdgeKitError:
