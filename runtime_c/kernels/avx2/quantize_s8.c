@@ -27,16 +27,18 @@ EK_INLINE void EK_FN_vectors(const float *x, int8_t *y, const struct EK_STRUCT *
 EK_VI_SHARED void EK_FN_run(const float *x, int8_t *y, const struct EK_STRUCT *given)
 {
     const struct EK_STRUCT copy = *given, *const p = &copy; /* y might be anywhere */
-    const int32_t rest = p->n % (4 * EK_VI_LANES);
+    const int32_t rest = (int32_t)((uint32_t)p->n % (4 * EK_VI_LANES)), whole = p->n - rest;
     float numbers[4 * EK_VI_LANES] = {0};
     int8_t last[4 * EK_VI_LANES];
     for (int32_t k = 0; k < rest; k++)
-        numbers[k] = x[p->n - rest + k];
-    for (int32_t i = 0; i < p->n; i += 4 * EK_VI_LANES) {
-        const int32_t is_whole = i + 4 * EK_VI_LANES <= p->n;
-        EK_FN_vectors(is_whole ? x + i : numbers, is_whole ? y + i : last, p);
-    }
-    ek_vi_copy_s8(y + p->n - rest, last, rest);
+        numbers[k] = x[whole + k];
+    for (int32_t i = 0; i < p->n; i += 4 * EK_VI_LANES)
+        EK_FN_vectors(i < whole ? x + i : numbers, i < whole ? y + i : last, p);
+    if (EK_IS_COMPACT)
+        EK_ROLLED_FOR(int32_t k = 0; k < rest; k++)
+            y[whole + k] = last[k];
+    else
+        ek_vi_copy_s8(y + whole, last, rest);
 }
 
 EK_KERNEL void EK_FN(const float *x, EK_Y *y, const struct EK_STRUCT *p)
