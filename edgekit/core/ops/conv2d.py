@@ -229,11 +229,14 @@ class Conv2d(Linear):
 def _sums(patches: Array, w: Array, b: Array) -> Array:
     """b + the products of patches [n, h, w, i, j, groups, c] and w [groups, o, i, j, c], over i, j, c."""
     n, height, width = patches.shape[:3]
-    parts = []
+    groups, outputs = w.shape[:2]
+    sums = np.empty((n * height * width, groups, outputs), np.result_type(patches, w))
     for g, weights in enumerate(w):
-        cells = patches[..., g, :].reshape(n * height * width, weights[0].size)
-        parts.append(cells @ weights.reshape(len(weights), -1).T)
-    return np.concatenate(parts, axis=1) + b
+        cells = patches[..., g, :].reshape(len(sums), weights[0].size)
+        np.matmul(cells, weights.reshape(outputs, -1).T, out=sums[:, g])
+    sums = sums.reshape(len(sums), -1)
+    sums += b  # in place: results are large, and new memory costs more than the sum
+    return sums
 
 
 def _sums_in_order(patches: Array, inside: Array, w: Array, b: Array) -> Array:
