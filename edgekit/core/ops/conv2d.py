@@ -234,7 +234,7 @@ def _sums(patches: Array, w: Array, b: Array) -> Array:
     for g, weights in enumerate(w):
         cells = patches[..., g, :].reshape(len(sums), weights[0].size)
         np.matmul(cells, weights.reshape(outputs, -1).T, out=sums[:, g])
-    sums = sums.reshape(len(sums), -1)
+    sums = sums.reshape(len(sums), groups * outputs)
     sums += b  # in place: results are large, and new memory costs more than the sum
     return sums
 
