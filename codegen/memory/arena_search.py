@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import cached_property
 from heapq import heappop, heappush
 from math import gcd
 from operator import add
@@ -27,6 +28,15 @@ class ArenaProblem:
     closer: Mapping[tuple[int, int], int]
     overlaps: Set[tuple[int, int]]  # those of them that may share bytes at a step
     bound: int  # bytes that they need at least
+
+    @cached_property
+    def distances(self) -> Sequence[Mapping[int, tuple[int, int]]]:
+        """Of each buffer, those with which it makes a pair of `closer`: what it takes below such a one, and
+        what that one takes below it."""
+        found: list[dict[int, tuple[int, int]]] = [{} for _ in self.sizes]
+        for i, j in {*self.closer, *((j, i) for i, j in self.closer)}:
+            found[i][j] = self.closer.get((i, j), self.sizes[i]), self.closer.get((j, i), self.sizes[j])
+        return found
 
 
 @dataclass(frozen=True)
@@ -117,12 +127,15 @@ def _place(
 
 def _fit(problem: ArenaProblem, i: int, placed: list[int], offsets: list[int], tightest: bool = False) -> int:
     """The offset of the lowest gap that holds buffer i, or of the tightest."""
-    sizes, closer, align = problem.sizes, problem.closer, problem.aligns[i]
+    sizes, closer, align = problem.sizes, problem.distances[i], problem.aligns[i]
     size = sizes[i]
     # All offsets strictly between two such numbers are taken.
     if closer:
         taken = [
-            (offsets[j] - closer.get((i, j), size), offsets[j] + closer.get((j, i), sizes[j])) for j in placed
+            (offsets[j] - closer[j][0], offsets[j] + closer[j][1])
+            if j in closer
+            else (offsets[j] - size, offsets[j] + sizes[j])
+            for j in placed
         ]
     else:
         taken = [(offsets[j] - size, offsets[j] + sizes[j]) for j in placed]
