@@ -161,10 +161,10 @@ REAL_KERNELS = {
 }
 
 
-def build(program: Program, folder: Path, optimize: Optimize) -> Driver:
-    """Compiled with strict warnings."""
+def build(program: Program, folder: Path, optimize: Optimize, level: str = "-O1") -> Driver:
+    """Compiled with strict warnings. Kernels have less code with -Os, and other tiles."""
     names = units(written([program], folder, optimize), folder)
-    return Driver([program], names, folder, toolchain.find(program.target), ["-O1", *STRICT])
+    return Driver([program], names, folder, toolchain.find(program.target), [level, *STRICT])
 
 
 def with_length(driver: Driver, bits: int) -> Driver:
@@ -207,27 +207,31 @@ def random_layers(seed: int, count: int) -> Bench:
     return bench
 
 
-@pytest.mark.parametrize(("optimize", "count"), [("size", 104), ("speed", 39)])
-def test_integers_of_any_shape(optimize: Optimize, count: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("optimize", "level", "count"), [("size", "-O1", 104), ("size", "-Os", 52), ("speed", "-O1", 39)]
+)
+def test_integers_of_any_shape(optimize: Optimize, level: str, count: int, tmp_path: Path) -> None:
     bench = random_layers(2026, count)
     program = compile_graph(bench.graph(), load(NAME))
     taken = {name for name in kernels(program, "rvv") if name.startswith("conv2d_s8_tfl")}
     assert all(any(width in name for name in taken) for width in ("_oc16", "_oc64", "_right_shift")), taken
-    check(program, build(program, tmp_path, optimize), bench.inputs)
+    check(program, build(program, tmp_path, optimize, level), bench.inputs)
 
 
-@pytest.mark.parametrize(("optimize", "count"), [("size", 126), ("speed", 42)])
-def test_floats_of_any_shape(optimize: Optimize, count: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("optimize", "level", "count"), [("size", "-O1", 126), ("size", "-Os", 63), ("speed", "-O1", 42)]
+)
+def test_floats_of_any_shape(optimize: Optimize, level: str, count: int, tmp_path: Path) -> None:
     bench = Bench(Seeded(30))
     for i in range(count):
         REALS[i % len(REALS)](bench)
     program = compile_graph(bench.graph(), load(NAME))
-    if optimize == "size":
+    if count == 126:
         assert kernels(program, "rvv").keys() >= REAL_KERNELS, REAL_KERNELS - kernels(program, "rvv").keys()
     extreme = {name: data.copy() for name, data in bench.inputs.items()}
     for i, data in enumerate(extreme.values()):
         data.reshape(-1)[:: max(7, data.size // 3)] = (np.nan, np.inf, -np.inf)[i % 3]
-    driver = build(program, tmp_path, optimize)
+    driver = build(program, tmp_path, optimize, level)
     for sample in (bench.inputs, extreme):
         check_reals(program, driver, sample)
 
