@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.exports import SAMPLES, Export, who_reads
+from support.generated import plain_selftest
 from support.hostile_names import MARKER, PAYLOADS, escaped, renamed
 from support.report_pages import tuned
 
@@ -55,7 +56,7 @@ def files_of(graph: Graph, name: str) -> Iterator[tuple[str, bytes]]:
     chosen = target.load(name)
     program = compile_graph(graph, chosen)
     for optimize in ("size", "speed"):
-        yield from generate(program, optimize).items()
+        yield from generate(program, optimize, test=plain_selftest(graph)).items()
     for kind in packages.kinds():
         try:
             packages.check([kind], [], chosen)
@@ -118,7 +119,8 @@ def test_names_of_every_reader_stay_names(path: Path, tmp_path: Path) -> None:
         changed = api.convert(hostile, shapes=shapes, name="model")
     except EdgeKitError:
         return  # refused whole
-    files = own(iter(generate(compile_graph(changed, target.load("host")), "speed").items()))
+    program, test = compile_graph(changed, target.load("host")), plain_selftest(changed)
+    files = own(iter(generate(program, "speed", test=test).items()))
     assert [name for name, data in files.items() if escaped(name, data, tmp_path)] == []
 
 

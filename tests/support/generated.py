@@ -17,6 +17,7 @@ from edgekit.codegen.printing.render import Optimize, render, sources
 from edgekit.codegen.program import Program
 from edgekit.codegen.verification.selftest import RandomInputs, SelfTest, inputs
 from edgekit.core import simulate
+from edgekit.core.ir import Graph
 from edgekit.core.types import Array
 
 STRICT = ("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror")
@@ -67,13 +68,17 @@ class Libraries:
         return sorted(path.name for path in self.folder[optimize].glob("*.c"))
 
 
+def plain_selftest(graph: Graph) -> SelfTest:
+    """Of the first inputs there are, without a search for better ones and runs that measure rounding."""
+    draws = RandomInputs(0, 0), RandomInputs(0, 1)
+    outputs = simulate.run_each(graph, [inputs(graph, draw) for draw in draws])
+    return SelfTest(graph, draws, tuple(outputs))
+
+
 def libraries(programs: Sequence[Program], folders: Mapping[Optimize, Path]) -> Libraries:
-    """Write these programs, whose names must differ, with self-tests of the first inputs there are: a
-    search for better ones takes minutes."""
+    """Write these programs, whose names must differ, with plain self-tests."""
     for program in programs:
-        graph, draws = program.graph, (RandomInputs(0, 0), RandomInputs(0, 1))
-        outputs = simulate.run_each(graph, [inputs(graph, draw) for draw in draws])
-        test = SelfTest(graph, draws, tuple(outputs))
+        test = plain_selftest(program.graph)
         for optimize, folder in folders.items():
             write(generate(program, optimize, weights="c", test=test), folder)
     units(sorted(f"edgekit/{path.name}" for path in folders["size"].glob("edgekit/*.c")), folders["size"])
