@@ -81,7 +81,7 @@ def legal(offsets: dict[str, int], buffers: list[ArenaBuffer], shifts: list[Inpl
     return all(offsets[b.name] >= 0 and offsets[b.name] % b.align == 0 for b in buffers) and all(
         may_follow(a, b, step) or may_follow(b, a, step)
         for a, b in combinations(buffers, 2)
-        if not (lies_under(a, b) or lies_under(b, a))
+        if a.first <= b.last and b.first <= a.last and not (lies_under(a, b) or lies_under(b, a))
         for step in shared_steps(a, b)
     )
 
@@ -107,11 +107,12 @@ def first_fit(buffers: list[ArenaBuffer]) -> int:
 
 def smallest_stack(buffers: list[ArenaBuffer]) -> int:
     """The smallest arena: in some order, each buffer lies on those before it."""
+    gaps = {(a.name, b.name): least_gap(a, b) for a, b in permutations(buffers, 2)}
     best = sum(b.size + b.align for b in buffers)
     for order in permutations(buffers):
         offsets: dict[str, int] = {}
         for k, b in enumerate(order):
-            top = max((offsets[a.name] + least_gap(a, b) for a in order[:k]), default=0)
+            top = max((offsets[a.name] + gaps[a.name, b.name] for a in order[:k]), default=0)
             offsets[b.name] = -(-top // b.align) * b.align
         best = min(best, max((offsets[b.name] + b.size for b in buffers), default=0))
     return best
