@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 from onnx import defs
+from onnx.external_data_helper import convert_model_to_external_data
 from support.nets import Net
 from support.tools import ROOT
 
@@ -25,7 +27,7 @@ DIGITS = ROOT / "examples" / "digits"
 @pytest.fixture
 def opened() -> Session:
     made = Session()
-    made.open("digits.onnx", (DIGITS / "digits.onnx").read_bytes())
+    made.open({"digits.onnx": (DIGITS / "digits.onnx").read_bytes()})
     return made
 
 
@@ -41,20 +43,32 @@ def test_bindings() -> None:
 def test_faults_are_sentences() -> None:
     made = Session()
     assert answer(lambda: made.build("host", "same", "speed"))["error"].startswith("E0101 no model is open")
-    assert answer(lambda: made.open("a.onnx", b"x"))["error"].startswith("E0401")
+    assert answer(lambda: made.open({"a.onnx": b"x"}))["error"].startswith("E0401")
     assert answer(lambda: 1 // 0)["error"].startswith("E7001 a bug of EdgeKit: ZeroDivisionError")  # type: ignore[arg-type, return-value]
 
 
 def test_names_of_files_lead_nowhere(tmp_path: Path) -> None:
     made = Session()
     content = (DIGITS / "digits.onnx").read_bytes()
-    assert made.open("../../digits.onnx", content)["name"] == "digits"
+    assert made.open({"../../digits.onnx": content})["name"] == "digits"
     assert list(made.folder.iterdir()) == []
 
 
 def test_a_model_that_does_not_open_leaves_none(opened: Session) -> None:
-    assert "error" in answer(lambda: opened.open("b.onnx", b"x"))
+    assert "error" in answer(lambda: opened.open({"b.onnx": b"x"}))
     assert answer(lambda: opened.run(0))["error"].startswith("E0101")
+
+
+def test_files_that_belong_together_are_a_model(tmp_path: Path) -> None:
+    """In any order; without one of them, the error says which."""
+    content = onnx.load(DIGITS / "digits.onnx")
+    convert_model_to_external_data(content, location="weights.bin", size_threshold=0)
+    onnx.save(content, tmp_path / "digits.onnx")
+    files = {name: (tmp_path / name).read_bytes() for name in ("weights.bin", "digits.onnx")}
+    assert Session().open(files)["parameters"] == 6314
+    alone = answer(lambda: Session().open({"digits.onnx": files["digits.onnx"]}))
+    assert "weights.bin" in alone["error"]
+    assert answer(lambda: Session().open({}))["error"].startswith("E0101 no model is given")
 
 
 def test_samples_are_run_one_after_the_other(opened: Session) -> None:
@@ -77,7 +91,7 @@ def test_int8_without_samples_says_so(tmp_path: Path) -> None:
     net, made = Net(), Session()
     dense = net(Dense(), net.x(1, 6), net.random(4, 6), net.random(4), name="y")
     save(net.done(dense).with_name("row"), tmp_path / "row.ek")
-    made.open("row.ek", (tmp_path / "row.ek").read_bytes())
+    made.open({"row.ek": (tmp_path / "row.ek").read_bytes()})
     found = made.build("cortex-m0plus", "int8", "size")
     assert "calibrated with random numbers" in found["report"]
     assert any("s8" in name for name in found["files"])

@@ -20,7 +20,7 @@ from edgekit.api.models import target_of
 from edgekit.api.samples import RANDOM, named_inputs
 from edgekit.codegen.printing.render import Optimize
 from edgekit.core import simulate
-from edgekit.core.errors import EdgeKitError, bug
+from edgekit.core.errors import EdgeKitError, bug, raise_all
 from edgekit.core.ir import Graph
 from edgekit.core.types import Array, DType
 from edgekit.reports import library_page, pages
@@ -50,19 +50,29 @@ class Session:
         """What a model can be built for."""
         return [{"name": t.name, "about": t.description, "gpu": bool(t.gpu)} for t in api.list_targets()]
 
-    def open(self, name: str, data: bytes, bindings: str = "") -> Answer:
-        """Read a model file. `bindings` binds what the file leaves open, as `x=1,3,224,224 sequence=64`."""
+    def open(self, files: Mapping[str, bytes], bindings: str = "") -> Answer:
+        """Read a model of one file, or of some that belong together: the first of them that is read.
+        `bindings` binds what it leaves open, as `x=1,3,224,224 sequence=64`."""
         self.model = self.built = None
         self.samples = {}
-        path = self.folder / (Path(name).name or "model")
-        path.write_bytes(data)
         shapes, dims = bound(bindings)
         self.progress("reading the model")
+        folder = Path(mkdtemp(dir=self.folder))
+        paths = [folder / (Path(name).name or "model") for name in files]
+        faults = []
         try:
-            self.model = only_native(api.convert(path, shapes=shapes, dims=dims))
+            for path, data in zip(paths, files.values(), strict=True):
+                path.write_bytes(data)
+            for path in paths:
+                try:
+                    self.model = only_native(api.convert(path, shapes=shapes, dims=dims))
+                    return described(self.model)
+                except EdgeKitError as error:
+                    faults.append(error)
         finally:
-            path.unlink()
-        return described(self.model)
+            shutil.rmtree(folder)
+        raise_all(faults[:1])
+        raise EdgeKitError("E0101", "no model is given", hint="drop a model file on the page")
 
     def take_samples(self, name: str, data: bytes) -> Answer:
         """Keep samples of an .npz or .npy file: for int8, and to run."""

@@ -20,7 +20,7 @@ from edgekit.playground.session import Session, answer
 session = Session()
 found = {}
 for name, data in models:
-    opened = answer(lambda: session.open(name, bytes(data)))
+    opened = answer(lambda: session.open({name: bytes(data)}))
     built = opened if "error" in opened else answer(lambda: session.build(target, "same", "speed"))
     found[name] = built["error"] if "error" in built else built["files"]
 json.dumps(found)

@@ -76,9 +76,9 @@ function facts(found) {
   );
 }
 
-async function open(name, data) {
+async function open(files) {
   $("workbench").hidden = true;
-  const found = await answered("open", { name, data, bindings: $("bindings").value });
+  const found = await answered("open", { files, bindings: $("bindings").value });
   facts(found);
   $("sampled").textContent = "none: int8 calibrates with random numbers";
   $("workbench").hidden = false;
@@ -134,8 +134,9 @@ async function download() {
 }
 
 const read = (file) => file.arrayBuffer();
-const openFile = (file) => step(async () => open(file.name, await read(file)));
-$("model").onchange = ({ target }) => target.files.length && openFile(target.files[0]);
+const openFiles = (chosen) =>
+  step(async () => open(new Map(await Promise.all(chosen.map(async (file) => [file.name, await read(file)])))));
+$("model").onchange = ({ target }) => target.files.length && openFiles([...target.files]);
 $("samples").onchange = ({ target }) =>
   target.files.length && step(async () => samples(target.files[0].name, await read(target.files[0])));
 $("example").onclick = () =>
@@ -143,7 +144,7 @@ $("example").onclick = () =>
     const [model, data] = await Promise.all(
       ["digits.onnx", "digits.npz"].map(async (name) => await (await fetch(name)).arrayBuffer()),
     );
-    await open("digits.onnx", model);
+    await open(new Map([["digits.onnx", model]]));
     await samples("digits.npz", data);
   });
 for (const id of ["target", "dtype", "optimize"]) $(id).onchange = () => step(build);
@@ -178,10 +179,11 @@ document.ondragleave = () => $("drop").classList.remove("over");
 document.ondrop = (event) => {
   event.preventDefault();
   $("drop").classList.remove("over");
-  const [file] = event.dataTransfer.files;
-  if (!file) return;
-  if (/\.np[yz]$/i.test(file.name)) step(async () => samples(file.name, await read(file)));
-  else openFile(file);
+  const dropped = [...event.dataTransfer.files];
+  const areSamples = (file) => /\.np[yz]$/i.test(file.name);
+  const parts = dropped.filter((file) => !areSamples(file));
+  if (parts.length) openFiles(parts);
+  for (const file of dropped.filter(areSamples)) step(async () => samples(file.name, await read(file)));
 };
 
 step(async () => {

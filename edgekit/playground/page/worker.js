@@ -29,7 +29,7 @@ session = Session(progress)
 // Every call answers JSON; bytes arrive as buffers.
 const CALLS = {
   targets: "answer(session.targets)",
-  open: "answer(lambda: session.open(name, data.to_bytes(), bindings))",
+  open: "answer(lambda: session.open({name: bytes(data) for name, data in files.items()}, bindings))",
   samples: "answer(lambda: session.take_samples(name, data.to_bytes()))",
   build: "answer(lambda: session.build(target, dtype, optimize))",
   run: "answer(lambda: session.run(index))",
@@ -42,7 +42,7 @@ onmessage = async ({ data: { id, call, args } }) => {
     const python = await started;
     const names = python.globals.get("dict")();
     for (const name of ["session", "answer", "json"]) names.set(name, python.globals.get(name));
-    for (const [name, value] of Object.entries(args)) names.set(name, value);
+    for (const [name, value] of Object.entries(args)) names.set(name, name === "files" ? python.toPy(value) : value);
     if (call === "archive") {
       const found = python.runPython("session.archive()", { globals: names });
       postMessage({ id, answer: found.toJs() });
