@@ -19,6 +19,7 @@ from support.random_networks.torch_layers import RECIPES
 from support.random_networks.torch_net import TorchNet
 from support.random_networks.trial import Recipe, RuntimeRefusalError, Trial, Truth, UnfitError, spread
 from support.torch_exports import exported
+from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 
 from edgekit.converters.onnx import reader as onnx_reader
 from edgekit.converters.torch_export import reader as torch_export_reader
@@ -63,14 +64,23 @@ def _trial(recipe: Recipe, net: TorchNet, read: Any) -> Trial:
 
 
 def programs(recipe: Recipe) -> Trial:
-    """By torch.export, with the operators of training or after run_decompositions()."""
+    """By torch.export, with the operators of training or after run_decompositions(). What it cannot export is
+    left out: shapes that depend on data, where it has to know them."""
     net = grown(recipe)
     core = bool(recipe.seed % 2)
+    with tempfile.TemporaryDirectory(prefix="edgekit-") as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of torch, for each recurrent layer
+        try:
+            path = exported(net.module(net.loose_ends()), net.inputs, Path(folder, "net.pt2"), core)
+        except GuardOnDataDependentSymNode:
+            raise UnfitError from None
+        program = path.read_bytes()
 
-    def read(module: torch.nn.Module) -> Graph:
-        with tempfile.TemporaryDirectory(prefix="edgekit-") as folder, warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of torch, for each recurrent layer
-            return torch_export_reader.convert(exported(module, net.inputs, Path(folder, "net.pt2"), core))
+    def read(_: torch.nn.Module) -> Graph:
+        with tempfile.TemporaryDirectory(prefix="edgekit-") as folder:
+            path = Path(folder, "net.pt2")
+            path.write_bytes(program)
+            return torch_export_reader.convert(path)
 
     return _trial(recipe, net, read)
 
