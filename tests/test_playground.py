@@ -83,8 +83,7 @@ def test_samples_are_run_one_after_the_other(opened: Session) -> None:
 
 
 def test_targets_are_all(opened: Session) -> None:
-    names = {target["name"] for target in opened.targets()}
-    assert {"cortex-m4", "wasm32-simd", "x86-64-avx2"} <= names
+    assert opened.targets().keys() >= {"cortex-m4", "wasm32-simd", "x86-64-avx2"}
 
 
 def test_int8_without_samples_says_so(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from edgekit.core import simulate
 from edgekit.core.errors import EdgeKitError, bug, raise_all
 from edgekit.core.ir import Graph
 from edgekit.core.types import Array, DType
-from edgekit.reports import library_page, pages
+from edgekit.reports import library_page
 from edgekit.reports.library_page import LibraryFigures, PageOptions
 from edgekit.samples import arrays
 
@@ -46,9 +46,9 @@ class Session:
         self.samples: dict[str, Array] = {}
         self.library = self.folder / "library"
 
-    def targets(self) -> list[Answer]:
-        """What a model can be built for."""
-        return [{"name": t.name, "about": t.description, "gpu": bool(t.gpu)} for t in api.list_targets()]
+    def targets(self) -> Answer:
+        """What a model can be built for, by name."""
+        return {target.name: target.description for target in api.list_targets()}
 
     def open(self, files: Mapping[str, bytes], bindings: str = "") -> Answer:
         """Read a model of one file, or of some that belong together: the first of them that is read.
@@ -71,7 +71,7 @@ class Session:
                     faults.append(error)
         finally:
             shutil.rmtree(folder)
-        raise_all(faults[:1])
+        raise_all(faults)
         raise EdgeKitError("E0101", "no model is given", hint="drop a model file on the page")
 
     def take_samples(self, name: str, data: bytes) -> Answer:
@@ -92,7 +92,7 @@ class Session:
         graph, difference, warnings = self._opened(), None, list[str]()
         if dtype == "int8":
             self.progress("calibrating")
-            samples: Any = {k: v[:_MAX_SAMPLES] for k, v in self.samples.items()} or RANDOM
+            samples: Any = self._stacked() if self.samples else RANDOM
             graph, found = api.quantize_model(graph, samples, progress=self.progress)
             warnings += found.warnings
             if self.samples:
@@ -111,11 +111,6 @@ class Session:
         return {
             "report": library_page.render(figures, options),
             "files": self.files(),
-            "summary": {
-                "constants": pages.short_size(figures.flash),
-                "arena": pages.short_size(made.arena_bytes),
-                "macs": pages.short_count(made.macs),
-            },
         }
 
     def files(self) -> dict[str, str]:
@@ -141,6 +136,11 @@ class Session:
             sample, source = simulate.random_inputs(graph, index), f"random numbers, seed {index}"
         outputs = next(iter(simulate.run_each(graph, [sample])))
         return {"source": source, "outputs": list(_largest(outputs))}
+
+    def _stacked(self) -> dict[str, Array]:
+        """The first samples, counted by a dimension in front."""
+        some = arrays.samples(self._opened(), self.samples)[:_MAX_SAMPLES]
+        return {name: np.stack([sample[name] for sample in some]) for name in some[0]}
 
     def _opened(self) -> Graph:
         if self.model is None:

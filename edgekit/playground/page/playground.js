@@ -187,11 +187,8 @@ document.ondrop = (event) => {
 };
 
 step(async () => {
-  for (const target of await ask("targets")) {
-    const option = element("option", target.name);
-    option.title = target.about;
-    option.value = target.name;
-    $("target").append(option);
+  for (const [name, about] of Object.entries(await answered("targets"))) {
+    $("target").append(Object.assign(element("option", name), { value: name, title: about }));
   }
   $("target").value = "cortex-m4";
 });
