@@ -186,7 +186,9 @@ def only_native(graph: Graph) -> Graph:
     found = {value.type.dtype for value in graph.values.values()} - {DType(name) for name in _NATIVE}
     if found:
         names = ", ".join(sorted(dtype.value for dtype in found))
-        raise EdgeKitError("E0202", f"this page cannot hold {names}", hint="edgekit on your machine can")
+        raise EdgeKitError(
+            "E0202", f"this page cannot hold {names}", hint="edgekit build takes it on your machine"
+        )
     return graph
 
 

@@ -34,7 +34,7 @@ class OpSchema(SimpleNamespace):
     def get_context_dependent_function(self, node: bytes, types: list[bytes]) -> bytes:
         from edgekit.core.errors import EdgeKitError
 
-        hint = "edgekit on your machine can"
+        hint = "edgekit build takes it on your machine"
         raise EdgeKitError("E0201", f"this page cannot expand the function {self.name}", hint=hint)
 
 
