@@ -15,6 +15,8 @@ from support.tools import require_module
 from tflite import integer_cases
 from tflite.litert import converted
 
+from edgekit.codegen.program import compile_graph
+from edgekit.core import simulate, target
 from edgekit.core.errors import EdgeKitError, Exit
 from edgekit.core.passes.simplify import simplify
 
@@ -147,8 +149,11 @@ def test_scale_that_is_nearly_0_is_refused_where_limits_are_endless_units(
 ) -> None:
     op = integer_cases.ALL["DEPTHWISE_CONV_2D"](np.random.default_rng(1))
     op = replace(op, outputs=[replace(y, scale=[scale]) for y in op.outputs])
+    graph = simplify(converted(model(op), tmp_path, "net"))
     with pytest.raises(EdgeKitError, match="too far apart"):
-        simplify(converted(model(op), tmp_path, "net"))
+        compile_graph(graph, target.load("host"))
+    with pytest.raises(EdgeKitError, match="too far apart"):
+        simulate.run(graph, simulate.random_inputs(graph, 0))
 
 
 def test_file_that_is_cut_is_refused_wherever_it_ends(tmp_path: Path) -> None:
