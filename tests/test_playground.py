@@ -1,6 +1,7 @@
 """What the playground asks of EdgeKit, and what it brings instead of compiled packages."""
 
 import importlib.util
+import json
 import shutil
 import sys
 from pathlib import Path
@@ -80,6 +81,12 @@ def test_samples_are_run_one_after_the_other(opened: Session) -> None:
     assert first["source"] == "sample 1 of 450"
     assert first == opened.run(0)
     assert first["outputs"][0]["largest"][0]["index"] == label
+
+
+def test_what_is_no_number_is_shown() -> None:
+    (found,) = session._largest({"y": np.array([1.0, np.inf, np.nan, 1 / 3], np.float32)})
+    shown = {one["index"]: one["value"] for one in json.loads(json.dumps(found, allow_nan=False))["largest"]}
+    assert shown == {0: "1", 1: "inf", 2: "nan", 3: "0.333333"}
 
 
 def test_targets_are_all(opened: Session) -> None:

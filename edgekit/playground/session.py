@@ -216,5 +216,5 @@ def _largest(outputs: Mapping[str, Array]) -> Iterator[Answer]:
         yield {
             "name": name,
             "shape": list(values.shape),
-            "largest": [{"index": int(i), "value": float(flat[i])} for i in order],
+            "largest": [{"index": int(i), "value": f"{flat[i]:.6g}"} for i in order],  # JSON has no infinity
         }

@@ -117,7 +117,7 @@ async function run() {
     table.append(head);
     for (const { index, value } of output.largest) {
       const row = element("tr");
-      row.append(element("td", String(index)), element("td", value.toPrecision(6)));
+      row.append(element("td", String(index)), element("td", value));
       table.append(row);
     }
     $("outputs").append(table);

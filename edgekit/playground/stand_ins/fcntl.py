@@ -4,4 +4,4 @@ LOCK_SH, LOCK_EX, LOCK_NB, LOCK_UN = 1, 2, 4, 8
 
 
 def flock(file: object, operation: int) -> None:
-    """Nobody else could hold it."""
+    """There is no other process to wait for."""
