@@ -28,7 +28,8 @@ ACTIVATIONS = (
         "hardtanh",
         "hardsigmoid",
     ),
-    *("hardswish", "softplus", "softsign", "softshrink", "tanhshrink", "logsigmoid"),
+    # Not tanhshrink: x - tanh(x) of a small x is the rounding of tanh and nothing else.
+    *("hardswish", "softplus", "softsign", "softshrink", "logsigmoid"),
 )
 UNARY = ("abs", "neg", "sin", "cos", "atan", "erf", "tanh", "sigmoid", "square", "asinh", "exp", "expm1")
 MOVES = (
