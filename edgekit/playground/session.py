@@ -156,7 +156,7 @@ def answer(work: Callable[[], Answer]) -> Answer:
         return {"error": str(error)}
     except MemoryError:
         return {"error": "E0402 the model needs more memory than a page has"}
-    except Exception as error:
+    except Exception as error:  # a bug of ours: a sentence, as on the command line
         return {"error": str(bug(error, "please report it, with the model if you can"))}
 
 

@@ -24,6 +24,7 @@ from edgekit.core.ops._linear import Linear
 from edgekit.core.passes.batches import batched
 from edgekit.core.types import Array, DType, Quant, Value
 from edgekit.quantize.calibration.observe import Observer, least_error
+from edgekit.quantize.calibration.sample_batches import SampleBatch
 from edgekit.quantize.calibration.scales import given, scales, tied
 from edgekit.quantize.integers.int8 import Quantized, Weights, quantize
 from edgekit.quantize.integers.integer_io import Io, bring_integers_out
@@ -272,14 +273,14 @@ def _check_trainable(graph: Graph) -> None:
         if len(node.outputs) != 1:
             raise EdgeKitError("E0205", f"{type(node.op).__name__} cannot be trained", node.origin)
     samples = [simulate.random_inputs(graph, seed) for seed in range(2)]
-    together = {name: np.concatenate([sample[name] for sample in samples]) for name in graph.inputs}
     with np.errstate(all="ignore"):
-        found = simulate.run(batched(graph, len(samples), in_front=True), together)
+        found = simulate.run(batched(graph, len(samples), in_front=True), SampleBatch.of(samples).values)
         alone = [simulate.run(graph, sample) for sample in samples]
     for name in graph.outputs:
         parts = [outputs[name] for outputs in alone]
         if not np.allclose(found[name], np.concatenate(parts), rtol=1e-3, atol=1e-4, equal_nan=True):
-            raise EdgeKitError("E0205", f"{name} of one sample depends on other samples")
+            hint = "training needs a model that computes each sample by itself"
+            raise EdgeKitError("E0205", f"{name} of one sample depends on other samples", hint=hint)
 
 
 def _learning(graph: Graph, dtype: DType, origin: Traced | None) -> dict[str, TrainedLayer]:

@@ -14,6 +14,7 @@ from support import x86
 from support.blocks import with_zeros
 from support.each_target import TARGETS, drive, load
 from support.integer_bench import Bench, Family, Seeded
+from support.layer_orders import as_drawn
 
 from edgekit.codegen.execution.driver import Driver
 from edgekit.codegen.kernels.kernel_files import all_variants
@@ -21,7 +22,6 @@ from edgekit.codegen.kernels.sources import variant_of
 from edgekit.codegen.lowering import lower
 from edgekit.codegen.memory import planner
 from edgekit.codegen.memory.arena import ArenaBuffer, ArenaPlan, InplaceShift
-from edgekit.codegen.memory.sharing import LoweredLayer
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.core import fixed, simulate
 from edgekit.core.ir import Graph
@@ -229,11 +229,6 @@ class Apart:
                 offsets[buffer.name] = end
                 end += buffer.size + -buffer.size % 16
         return ArenaPlan(offsets, end, end)
-
-
-def as_drawn(_: Graph, layers: Sequence[LoweredLayer], __: object) -> lower.Lowered:
-    """Without a search for a better order: each layer is by itself."""
-    return lower.Lowered(tuple(layers), 0)
 
 
 def planned(graph: Graph, target: Target, monkeypatch: pytest.MonkeyPatch, less: int = 0) -> Program:

@@ -68,9 +68,10 @@ def wide_averages(b: Bench) -> None:
     b.rounding = b.pick(("tfl", "tflm"))
     kernel = b.size(5), b.size(300)
     x = b.input(1, kernel[0] + b.size(4), kernel[1] + b.size(4), 15 + b.size(40))
-    pads = tuple(b.size(k) - 1 for k in (*kernel, *kernel))
+    before = b.size(kernel[0]) - 1, b.size(kernel[1]) - 1
+    pads = *before, b.size(kernel[0]) - 1, b.size(kernel[1]) - 1
     strides = b.size(3), b.size(3 + kernel[1] // 8)  # few of the widest windows: each is thousands of sums
-    op = Pool2d("mean", kernel, strides, pads)  # type: ignore[arg-type]  # four pads
+    op = Pool2d("mean", kernel, strides, pads)
     b.result(op, x, quant=b.builder.type(x).quant)
 
 

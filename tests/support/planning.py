@@ -17,13 +17,13 @@ from typing import Any
 
 import pytest
 from support import generated, in_process, integer_bench, op_cases, times, tools
+from support.layer_orders import as_drawn
 
 from edgekit.codegen.compilation import toolchain
 from edgekit.codegen.execution import driver, runner
 from edgekit.codegen.kernels.kernel_files import all_variants
 from edgekit.codegen.kernels.sources import variant_of
 from edgekit.codegen.lowering import lower
-from edgekit.codegen.memory.sharing import LoweredLayer
 from edgekit.codegen.printing import render
 from edgekit.codegen.program import Program
 from edgekit.core import simulate, target
@@ -83,11 +83,6 @@ def expecting(function: Callable[..., Any]) -> Callable[..., Any]:
     return wrapped
 
 
-def as_given(_: object, layers: Sequence[LoweredLayer], __: object) -> lower.Lowered:
-    """Without a search for the order that needs the least memory: kernels do not depend on it."""
-    return lower.Lowered(tuple(layers), 0)
-
-
 def compiler(_: Target) -> toolchain.Compiler:
     return toolchain.Compiler("none", (), "gcc")
 
@@ -102,7 +97,7 @@ def pytest_configure(config: pytest.Config) -> None:
     for machine in (driver.Driver, in_process.Machine):
         machine.run = lambda *arguments: _test.run(*arguments)  # type: ignore[method-assign]
     driver.Driver.run_each = lambda *arguments: iter([_test.run(*arguments)])  # type: ignore[method-assign]
-    lower.in_best_order = as_given  # type: ignore[assignment]  # of whatever arguments
+    lower.in_best_order = as_drawn
     simulate.run = expecting(lambda *_: Results())
     simulate.run_each = expecting(lambda *_: iter([Results()]))
     op_cases.expected = expecting(op_cases.expected)

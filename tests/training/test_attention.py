@@ -1,6 +1,7 @@
 """Attention as PyTorch computes it, steps first: quantization-aware training and pruning take it."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -108,8 +109,18 @@ def test_samples_in_front_are_those_one_by_one(model: nn.Module) -> None:
 
 
 def test_a_loader_is_no_example(loader: DataLoader[tuple[torch.Tensor, ...]]) -> None:
+    mistake: Any = loader
     with pytest.raises(EdgeKitError, match="example_inputs is a DataLoader"):
-        ek.prepare_qat(Attention(), loader)  # type: ignore[arg-type]  # the mistake
+        ek.prepare_qat(Attention(), mistake)
+
+
+def test_samples_that_depend_on_each_other_are_refused() -> None:
+    class Sums(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x.cumsum(0)
+
+    with pytest.raises(EdgeKitError, match="cumsum of one sample depends on other samples"):
+        ek.prepare_qat(Sums(), (torch.ones(1, 4),), [torch.ones(8, 4)])
 
 
 def test_recurrent_layers_are_refused_by_name(loader: DataLoader[tuple[torch.Tensor, ...]]) -> None:
