@@ -1,12 +1,17 @@
 """`edgekit profile` reads logs of devices, whatever loggers put around lines, and refuses foreign ones."""
 
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from support.command_line import CommandLine
-from support.tools import require, require_module
+from support.tools import ROOT, require, require_module
 
-from edgekit import EdgeKitError, profile
+from edgekit import EdgeKitError, estimate, profile
+from edgekit.codegen.compilation import toolchain
+from edgekit.codegen.execution import runner
+from edgekit.core import target as targets
 from edgekit.profiling.layer_log import parse, read
 
 RUN = "conv 100\npool 20\ndense 30\n"
@@ -145,3 +150,87 @@ def test_the_host_prints_its_layers(cli: CommandLine) -> None:
     found = profile("log.txt", "digits.ek", unit="us")
     assert [layer.measured for layer in found.layers] == list(range(1, len(found.layers) + 1))
     assert found.milliseconds == pytest.approx(found.median / 1000)
+
+
+# What firmware has: DWT's counter, which QEMU lacks, so that SysTick stands for it, and a printf of a serial port.
+BOARD = r"""
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include "digits.h"
+#define SYSTICK ((volatile uint32_t *)0xE000E010u) /* control, reload, value */
+static struct counter { uint32_t CYCCNT; } *read_counter(void)
+{
+    static struct counter found;
+    found.CYCCNT = 0xFFFFFFu - SYSTICK[2];
+    return &found;
+}
+#define DWT read_counter()
+static void printf(const char *format, ...)
+{
+    char line[64], *end = line + sizeof line;
+    va_list arguments;
+    va_start(arguments, format);
+    const char *name = va_arg(arguments, const char *);
+    unsigned long value = va_arg(arguments, unsigned long);
+    va_end(arguments);
+    for (*--end = '\n'; value; value /= 10)
+        *--end = (char)('0' + value % 10);
+    for (*--end = ' '; *name; name++)
+        fwrite(name, 1, 1, stdout);
+    fwrite(end, 1, (size_t)(line + sizeof line - end), stdout);
+}
+"""
+MAIN = r"""
+static float x[DIGITS_X_SIZE], y[DIGITS_Y_SIZE];
+static double arena[DIGITS_ARENA_SIZE / sizeof(double) + 1];
+int main(void)
+{
+    SYSTICK[1] = 0xFFFFFFu;
+    SYSTICK[2] = 0;
+    SYSTICK[0] = 5; /* the processor's clock, no interrupt */
+    while (!SYSTICK[2])
+        ;
+    for (int i = 0; i < 3; i++) {
+        before = DWT->CYCCNT;
+        digits_run(x, y, arena);
+    }
+    return 0;
+}
+"""
+# An instruction takes 32 ns of the emulated time, and the board's clock 40 ns.
+CLOCK = "-icount shift=5,sleep=off"
+TICKS = 32 / 40
+
+
+def test_a_board_prints_its_layers(cli: CommandLine) -> None:
+    """The hook of docs/cli.md, word by word, on an emulated Cortex-M4. Its clock advances with instructions:
+    ticks are what an estimate says, by another way."""
+    require("qemu-system-arm")
+    require_module("ziglang")
+    page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    (hook,) = re.findall(r"^```c\n(static const char \*const names.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    cli.ok("build", "digits.ek", "-t", "cortex-m4", "-o", "out", "--layer-hook", "--no-verify")
+    Path("out/main.c").write_text(BOARD + hook + MAIN)
+    board = targets.load("cortex-m4")
+    board = replace(board, runner=f"{board.runner} {CLOCK}")
+    compiler, folder = toolchain.find(board), Path("out").resolve()
+    sources = [str(path.relative_to(folder)) for path in folder.rglob("*.c") if "selftest" not in path.name]
+    flags = ["-O2", "-std=c99", "-ffp-contract=off", *board.cflags, *runner.compile_flags(board)]
+    compiler.run([*flags, "-I.", *sources, "-o", "program", *runner.link_flags(board, compiler, folder)], folder)
+    done = runner.run(board, folder / "program", [])
+    assert done.code == 0
+    Path("log.txt").write_bytes(done.out)
+    found = profile("log.txt", "digits.ek", target="cortex-m4")
+    run = estimate("digits.ek", target="cortex-m4").run
+    assert run
+    assert found.runs == 3
+    assert found.median / TICKS == pytest.approx(run.total, rel=run.error)
+    for layer, estimated in zip(found.layers, run.layers, strict=True):
+        assert estimated.instructions
+        assert layer.estimated == estimated.instructions
+        assert layer.measured / TICKS == pytest.approx(estimated.instructions, rel=0.06), layer.name
+    shown = cli.ok("profile", "log.txt", "-m", "digits.ek", "-t", "cortex-m4", "--html", "page.html").out
+    assert "3 runs" in shown
+    assert not re.search(r"^\* ", shown, re.MULTILINE)  # no layer is much slower than the others suggest
+    assert "median of 3 runs in log.txt" in Path("page.html").read_text(encoding="utf-8")
