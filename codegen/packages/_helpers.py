@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +15,9 @@ HELPER_WORDS = {
     "audio": "`putAudio(samples, model.input)`: the last samples of sound as input",
 }
 _CHANNELS = (1, 3, 4)
+# Of inputs that are taken for an image or for sound where nothing says so: features of sound are longer than
+# images, and other rows of numbers shorter than a quarter of a second.
+_LEAST_SIDE, _MAX_RATIO, _LEAST_SAMPLES = 8, 2, 4000
 _LUMA = "(0.299 * rgba[4 * i] + 0.587 * rgba[4 * i + 1] + 0.114 * rgba[4 * i + 2])"
 
 
@@ -44,6 +48,18 @@ def image(program: Program, inputs: Sequence[dict[str, Any]]) -> dict[str, Any]:
     )
 
 
+def likely(program: Program) -> tuple[str, ...]:
+    """What the inputs of a model seem to be: images or sound."""
+    shapes = [list(port.type.shape) for port in program.inputs]
+    images = [found for shape in shapes if (found := _image(shape))]
+    if images:
+        height, width, *_ = images[0]
+        low, high = sorted((height, width))
+        return ("image",) if low >= _LEAST_SIDE and high <= _MAX_RATIO * low else ()
+    is_sound = shapes and _is_row(shapes[0]) and max(shapes[0]) >= _LEAST_SAMPLES
+    return ("audio",) if is_sound else ()
+
+
 def image_input(program: Program) -> str | None:
     """The name of the input that putImage takes; None where no input is an image."""
     return next((port.c for port in program.inputs if _image(list(port.type.shape))), None)
@@ -62,13 +78,18 @@ def _image(shape: list[int]) -> tuple[int, int, int, str] | None:
 def audio(program: Program, inputs: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """The first input, if it is a row of numbers."""
     port = inputs[0] if inputs else {"shape": []}
-    if not port["shape"] or max(port["shape"]) != port["size"]:
+    if not _is_row(port["shape"]):
         raise _unfit(program, "audio", "an input of one row of samples, such as [1, 16000]")
     stored = _stored(port)
     return {
         **port,
         "stored": Code(stored.replace("value", f"value / {port['scale']!r}")) if "scale" in port else stored,
     }
+
+
+def _is_row(shape: Sequence[int]) -> bool:
+    """Does one dimension hold all elements?"""
+    return bool(shape) and max(shape) == math.prod(shape)
 
 
 def _stored(port: dict[str, Any]) -> Code:

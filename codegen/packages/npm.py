@@ -15,7 +15,7 @@ from edgekit.codegen.gpu.web import WEBGPU, Web
 from edgekit.codegen.gpu.wgsl import DOT4
 from edgekit.codegen.packages import Package, PackageRequest
 from edgekit.codegen.packages._features import Feature, needed
-from edgekit.codegen.packages._helpers import HELPER_WORDS, audio, image
+from edgekit.codegen.packages._helpers import HELPER_WORDS, audio, image, likely
 from edgekit.codegen.packages._module import Module, link
 from edgekit.codegen.packages._words import meaning
 from edgekit.codegen.printing.render import environment, model_origin
@@ -96,7 +96,7 @@ def make(request: PackageRequest) -> Package:
     manifest = _manifest(program, files, listed, parts, least.node)
     files |= {
         "README.md": text("README.md.j2"),
-        "demo.html": text("demo.html.j2"),
+        **_demo(text, program, request.helpers),
         "package.json": (json.dumps(manifest, indent=2) + "\n").encode(),
     }
     if request.sbom:
@@ -167,15 +167,28 @@ def _text(program: Program, modules: list[Built], helpers: tuple[str, ...], web:
         "pages": _pages(modules),
         "stack": max(module.stack for _, _, module in modules),
     }
-    if "image" in helpers:
+    known = {*helpers, *likely(program)}
+    if "image" in known:
         values["image"] = image(program, inputs)
-    if "audio" in helpers:
+    if "audio" in known:
         values["audio"] = audio(program, inputs)
 
     def render(template: str, **more: object) -> bytes:
         return environment().get_template(f"npm/{template}").render(values | more).encode()
 
     return render
+
+
+def _demo(text: Any, program: Program, helpers: Sequence[str]) -> dict[str, bytes]:
+    """The page to try the model: it takes what an input of this kind is, whether the package has a helper for
+    it or not."""
+    own = [helper for helper in likely(program) if helper not in helpers]
+    modules = {helper: f"{program.name}.{helper}.js" for helper in helpers}
+    modules |= {helper: f"demo.{helper}.js" for helper in own}
+    return {
+        "demo.html": text("demo.html.j2", modules=modules),
+        **{f"demo.{helper}.js": text(f"{helper}.js.j2") for helper in own},
+    }
 
 
 def _port(port: Port) -> dict[str, Any]:

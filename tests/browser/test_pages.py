@@ -1,6 +1,7 @@
 """npm packages in pages and in workers, under a strict policy and on servers with mistakes."""
 
 import io
+import json
 import re
 import shutil
 import struct
@@ -11,12 +12,17 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pytest
+from support.nets import Net
 from support.node_tools import Browser
-from support.npm_packages import DIGITS_DATA, simulated, small_digits
+from support.npm_packages import DIGITS_DATA, package, simulated, small_digits
 from support.sites import STRICT, site
+from support.tools import require_module
 
 from edgekit.core import simulate
+from edgekit.core.ops.arithmetic import Neg
+from edgekit.core.types import DType
 
+LOOK = Path(__file__).parent / "look.mjs"
 SAMPLES = 3
 
 
@@ -239,8 +245,12 @@ export default async (page, { npy, names, png }) => {
 """
 
 
-def test_the_page_of_the_package(chromium: Browser, digits: Path, tmp_path: Path) -> None:
-    """A digit as numbers and as an image of the same size, with names of the classes."""
+@pytest.mark.parametrize("name", ["digits", "universal"])
+def test_the_page_of_the_package(
+    chromium: Browser, tmp_path: Path, name: str, request: pytest.FixtureRequest
+) -> None:
+    """A digit as numbers and as an image of the same size, with names of the classes; the package has the
+    helper for images, or the page alone."""
     with np.load(DIGITS_DATA) as data:
         pixels = np.rint(data["x"][0].reshape(8, 8) * 255).astype(np.uint8)
     quant = small_digits().type("x").quant
@@ -251,7 +261,7 @@ def test_the_page_of_the_package(chromium: Browser, digits: Path, tmp_path: Path
     np.save(npy, numbers)
     (tmp_path / "actions.mjs").write_text(DEMO)
     names = [f"digit {i}" for i in range(10)]
-    with site(digits) as url:
+    with site(request.getfixturevalue(name)) as url:
         visit = chromium.visit(
             f"{url}/demo.html",
             tmp_path / "actions.mjs",
@@ -272,6 +282,53 @@ def test_the_page_of_the_package(chromium: Browser, digits: Path, tmp_path: Path
     assert re.fullmatch(r"\S+ ms, from \S+ to \S+", visit.result["time"])
     assert float(visit.result["time"].split()[0]) > 0
     assert visit.result["mistake"] == "x.npy has 63 bytes of numbers, x takes 64"
+
+
+WAYS = [(width, scheme, "screen") for width in (1280, 360) for scheme in ("light", "dark")]
+
+
+def test_the_page_is_readable_in_light_and_dark(chromium: Browser, digits: Path, tmp_path: Path) -> None:
+    """Contrast as WCAG's AA wants it, and nothing that sticks out of a phone, with results on the page."""
+    look = tmp_path / "look.mjs"
+    look.write_text(
+        f'import look from "{(LOOK).as_uri()}";\n'
+        "export default async (page, given) => {\n"
+        '  await page.waitForSelector("#run:enabled");\n'
+        "  return look(page, given);\n};\n"
+    )
+    with site(digits) as url:
+        visit = chromium.visit(f"{url}/demo.html", look, ways=WAYS)
+    assert visit.errors == []
+    assert len(visit.result) == len(WAYS)
+    for way, found in visit.result.items():
+        assert found["texts"] > 10
+        assert found["overflow"] <= 0, way
+        assert [found[fault] for fault in ("faint", "outside", "repeated", "nameless")] == [[]] * 4, way
+
+
+def test_the_page_takes_what_the_model_takes(tmp_path: Path) -> None:
+    """An image, sound, or files alone, though no helper was asked for; npm publishes none of that."""
+    require_module("ziglang")
+    wanted = {
+        (1, 8, 8, 1): "image",
+        (1, 3, 16, 24): "image",
+        (1, 16000): "audio",
+        (1, 49, 10, 1): "",
+        (1, 640): "",
+    }
+    for shape, kind in wanted.items():
+        net = Net(DType.F32)
+        graph = net.done(net(Neg(), net.x(*shape, name="x")))
+        made = package(graph, tmp_path / "x".join(map(str, shape)))
+        page = (made / "demo.html").read_text()
+        assert {name for name in ("image", "audio") if f'"./demo.{name}.js"' in page} == ({kind} - {""})
+        assert {path.name for path in made.glob("demo.*")} == {
+            "demo.html",
+            *([f"demo.{kind}.js"] * bool(kind)),
+        }
+        assert not [
+            name for name in json.loads((made / "package.json").read_text())["files"] if "demo" in name
+        ]
 
 
 def grey_png(pixels: npt.NDArray[np.uint8]) -> bytes:

@@ -152,7 +152,7 @@ def test_the_host_prints_its_layers(cli: CommandLine) -> None:
     assert found.milliseconds == pytest.approx(found.median / 1000)
 
 
-# What firmware has: DWT's counter, which QEMU lacks, so that SysTick stands for it, and a printf of a serial port.
+# What firmware has: DWT's counter, for which SysTick stands in QEMU, and printf to a serial port.
 BOARD = r"""
 #include <stdarg.h>
 #include <stdio.h>
@@ -217,7 +217,9 @@ def test_a_board_prints_its_layers(cli: CommandLine) -> None:
     compiler, folder = toolchain.find(board), Path("out").resolve()
     sources = [str(path.relative_to(folder)) for path in folder.rglob("*.c") if "selftest" not in path.name]
     flags = ["-O2", "-std=c99", "-ffp-contract=off", *board.cflags, *runner.compile_flags(board)]
-    compiler.run([*flags, "-I.", *sources, "-o", "program", *runner.link_flags(board, compiler, folder)], folder)
+    compiler.run(
+        [*flags, "-I.", *sources, "-o", "program", *runner.link_flags(board, compiler, folder)], folder
+    )
     done = runner.run(board, folder / "program", [])
     assert done.code == 0
     Path("log.txt").write_bytes(done.out)
