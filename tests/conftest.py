@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from support import hangs, times
+from support import hangs, random_cases, times
 from support.tools import require_module, require_shared
 
 # Test processes share the cores; threads of numpy's in each of them would wait for each other, ten times as
@@ -24,20 +24,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="write golden files anew instead of comparing with them; read the diff as a user would",
     )
     parser.addoption(
-        "--truth-seed", type=int, help="the seed of random networks instead of that of the commit"
-    )
-    parser.addoption(
         "--quick",
         action="store_true",
         help=f"only what takes at most {times.QUICK:g} s, as tests/times.toml says",
     )
     parser.addoption("--write-times", action="store_true", help="write what was measured to tests/times.toml")
+    random_cases.add_options(parser)
     parser.addoption("--network", help="one random network to judge again, as a failed test names it")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     from support import object_cache  # not above: it imports numpy
 
+    random_cases.configure(config)
     object_cache.install()
     if not hasattr(config, "workerinput"):
         object_cache.tidy()

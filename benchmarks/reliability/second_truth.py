@@ -1,4 +1,4 @@
-"""Judges 20,000 random networks of all formats by ONNX Runtime, LiteRT and torch, as tests do with 500.
+"""Judges 20,000 random networks of all formats by ONNX Runtime, LiteRT and torch, as tests do with 100.
 
 Seeded and resumable: what is done lies in build/reliability/second_truth.jsonl, a line for each block
 of seeds. Networks that an earlier version of the code got wrong or refused are judged again before the
