@@ -131,6 +131,7 @@ def build(
     check: bool | None = None,
     package: Sequence[str] = (),
     helpers: Sequence[str] = (),
+    classes: Sequence[str] = (),
     bill: bool = False,
     force: bool = False,
     progress: Progress = lambda step: None,
@@ -138,11 +139,13 @@ def build(
     """Write the library into `folder`, by default one with its name, after it was compiled and compared with
     the simulator. `ports`: inputs and outputs are the caller's, or parts of the arena. `check` is False to
     leave the comparison out, True to insist, None to do what is possible here. `package` names kinds of
-    packages to make of it, each in a folder of its own in there, and `helpers` what to add to them. `bill`
-    adds a software bill of materials to the library and to each package."""
-    packages.check(package, helpers, target)
+    packages to make of it, each in a folder of its own in there, `helpers` what to add to them, and `classes`
+    what the values of an output are called. `bill` adds a software bill of materials to the library and to
+    each package."""
+    packages.check(package, helpers, target, classes)
     progress("planning")
     program = fit(graph, target, ports, optimize=optimize)
+    packages.check_classes(program, classes)
     folder = folder or Path(program.name)
     test = selftest.prepare(graph)
     files = generate(program, optimize, weights, test)
@@ -180,7 +183,17 @@ def build(
                     reason, verified = verified.shortfall, None
     name = compiler.name if compiler else ""
     request = packages.PackageRequest(
-        program, optimize, weights, check, tuple(helpers), sizes, name, bill, progress, test
+        program,
+        optimize,
+        weights,
+        check,
+        helpers=tuple(helpers),
+        sizes=sizes,
+        compiler=name,
+        sbom=bill,
+        progress=progress,
+        test=test,
+        classes=tuple(classes),
     )
     made = [packages.make(kind, request) for kind in package]
     more = {f"{one.kind}/{path}": data for one in made for path, data in one.files.items()}

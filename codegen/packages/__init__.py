@@ -32,6 +32,7 @@ class PackageRequest:
     sbom: bool = False  # a software bill of materials in the package
     progress: Progress = lambda step: None
     test: SelfTest | None = None  # None: one is made
+    classes: tuple[str, ...] = ()  # names of an output's values
 
 
 @dataclass(frozen=True)
@@ -73,8 +74,12 @@ def kinds() -> list[str]:
     return sorted([*(name.replace("_", "-") for name in names), *_languages().languages()])
 
 
-def check(names: Sequence[str], helpers: Sequence[str], target: Target) -> None:
+def check(names: Sequence[str], helpers: Sequence[str], target: Target, classes: Sequence[str] = ()) -> None:
     """Refuse what no kind can make; asked before the work is done."""
+    if classes and not names:
+        raise EdgeKitError(
+            "E0103", "class names belong to a package", hint="add --package python, or another one"
+        )
     for name in names:
         if name not in kinds():
             raise EdgeKitError("E0103", f"unknown package {name}", hint=suggest.hint(name, kinds()))
@@ -87,18 +92,27 @@ def check(names: Sequence[str], helpers: Sequence[str], target: Target) -> None:
         _kind(name).check(target)
 
 
+def check_classes(program: Program, classes: Sequence[str]) -> None:
+    """Refuse names of classes that no output has, or that no language can print."""
+    _file("_classes").by_output(program, classes)
+
+
 def make(name: str, request: PackageRequest) -> Package:
     """The package of this kind."""
     return _kind(name).make(request)
 
 
 def description(
-    name: str, program: Program, types: Mapping[str, str], keywords: Collection[str] = ()
+    name: str,
+    program: Program,
+    types: Mapping[str, str],
+    keywords: Collection[str] = (),
+    classes: tuple[str, ...] = (),
 ) -> dict[str, Any]:
     """What templates get to know of a model: see _ports.py. Names are those that a package of this kind has,
     and none of `keywords`."""
     taken = frozenset(keywords) | getattr(_kind(name), "keywords", frozenset())
-    request = PackageRequest(program, "speed", "auto", None)
+    request = PackageRequest(program, "speed", "auto", None, classes=classes)
     values: dict[str, Any] = _file("_ports").values(request, types, taken)
     return values | {
         "needs_fpu": _file("_board").needs_fpu(program),

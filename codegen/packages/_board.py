@@ -8,6 +8,7 @@ from typing import Any
 import edgekit
 from edgekit.codegen.compilation import build, sbom
 from edgekit.codegen.packages import Package, PackageRequest
+from edgekit.codegen.packages._classes import by_output, header
 from edgekit.codegen.packages._words import meaning
 from edgekit.codegen.printing.render import environment, model_origin
 from edgekit.codegen.program import Port, Program
@@ -18,7 +19,9 @@ from edgekit.core.target import Target
 from edgekit.core.types import DType
 
 VERSION = "1.0.0"  # of what is packed: the first one
-_TAKEN = frozenset({"delay", "i", "micros", "start", "took"})  # names that sketches need for themselves
+_TAKEN = frozenset(
+    {"best", "delay", "i", "micros", "start", "took"}
+)  # names that sketches need for themselves
 # What a compiler defines where it may use the instructions of kernels, and words for them.
 _FLOATS = ("__ARM_FP", "floating point instructions")
 _HELIUM = ("__ARM_FEATURE_MVE", "Helium")
@@ -63,6 +66,8 @@ def library(request: PackageRequest) -> dict[str, bytes]:
     files = {path: data for path, data in made.items() if path.endswith((".c", ".h"))}
     if needs := _needs(request.program):
         files[f"{request.program.name}_processor.c"] = render(request, "processor.c.j2", needs=needs)
+    if request.classes:
+        files[f"{request.program.name}_classes.h"] = header(request.program, request.classes)
     return dict(sorted(files.items()))
 
 
@@ -91,6 +96,8 @@ def render(request: PackageRequest, template: str, **more: object) -> bytes:
             (port.c, _room(program, port), _printed(port)) for port in program.outputs if port.type.size
         ],
         "needs_fpu": needs_fpu(program),
+        "classes": (classes := by_output(program, request.classes)),
+        "named": [(p.c, _room(program, p), _variable(p)) for p in program.outputs if p.c in classes],
         **more,
     }
     return environment().get_template(f"boards/{template}").render(values).encode()

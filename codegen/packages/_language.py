@@ -19,6 +19,7 @@ from typing import Any
 from edgekit.codegen.compilation import build, sbom
 from edgekit.codegen.execution.runner import is_wasm
 from edgekit.codegen.packages import Package, PackageRequest, _shared_library
+from edgekit.codegen.packages._classes import header
 from edgekit.codegen.packages._ports import VERSION, identifier, values
 from edgekit.codegen.packages._wheel import wheel
 from edgekit.codegen.printing.render import environment, model_origin, sources
@@ -118,7 +119,12 @@ class Language:
         # Portable C is for every machine.
         known["machine"] = place.machine if place and program.target.isa != ("ref",) else ""
         known["public"] = _public(made, f"{program.name}.h")
+        for port in known["outputs"]:
+            port["class_names"] = _class_names(str(self.about.get("class_names", "")), known["id"], port)
         found: dict[str, bytes] = {}
+        if request.classes and "class_header" in self.about:
+            where = f"{self.about['class_header']}/{program.name}_classes.h"
+            found[where] = header(program, request.classes)
         for path in _files(folder() / self.name):
             if path.endswith(".j2"):
                 template = environment().get_template(f"languages/{self.name}/{path}")
@@ -135,6 +141,13 @@ class Language:
         summary = f"The neural network {request.program.name} of {model_origin(request.program)}"
         path, data = wheel(name, VERSION, summary, tag, within)
         return {p: d for p, d in inside.items() if p not in within} | {path: data}
+
+
+def _class_names(words: str, module: str, port: Mapping[str, Any]) -> str:
+    """What the names of an output's values are called: package.toml has it for an output PORT of NAME, or as
+    the language writes it, Port or port."""
+    spelled = {"NAME": module, "PORT": port["c"].upper(), "Port": port["pascal"], "port": port["c"]}
+    return re.sub("|".join(spelled), lambda word: spelled[word[0]], words)
 
 
 def _public(made: Mapping[str, bytes], header: str) -> list[str]:

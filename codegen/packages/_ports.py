@@ -9,6 +9,7 @@ from typing import Any
 import edgekit
 from edgekit.codegen.compilation import build
 from edgekit.codegen.packages import PackageRequest
+from edgekit.codegen.packages._classes import by_output
 from edgekit.codegen.packages._words import meaning
 from edgekit.codegen.printing.render import model_origin
 from edgekit.codegen.program import Port
@@ -27,6 +28,9 @@ def values(
     inputs = [_port(port, "input", types, keywords) for port in program.inputs]
     outputs = [_port(port, "output", types, keywords) for port in program.outputs]
     ports = [*inputs, *outputs]
+    classes = by_output(program, request.classes)
+    for port in ports:
+        port["classes"] = list(classes.get(port["c"], ()))
     for port, pascal in zip(ports, _pascal_case(port["c"] for port in ports), strict=True):
         port["pascal"] = pascal
     level = verify.LEVEL[request.optimize]
@@ -44,6 +48,7 @@ def values(
         "inputs": inputs,
         "outputs": outputs,
         "ports": ports,
+        "classes": classes,  # names of values, by the output
         "has_state": bool(program.states),
         "state_bytes": program.state_bytes,
         "arena_bytes": program.arena.size,

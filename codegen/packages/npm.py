@@ -14,6 +14,7 @@ from edgekit.codegen.gpu.plan import plan
 from edgekit.codegen.gpu.web import WEBGPU, Web
 from edgekit.codegen.gpu.wgsl import DOT4
 from edgekit.codegen.packages import Package, PackageRequest
+from edgekit.codegen.packages._classes import by_output
 from edgekit.codegen.packages._features import Feature, needed
 from edgekit.codegen.packages._helpers import HELPER_WORDS, audio, image, likely
 from edgekit.codegen.packages._module import Module, link
@@ -66,7 +67,7 @@ def make(request: PackageRequest) -> Package:
         Web(plan(program.graph)) if program.target.gpu == WEBGPU else None
     )  # refused before anything is built
     modules = list(_modules(request))
-    text = _text(program, modules, request.helpers, web)
+    text = _text(request, modules, web)
     stem = program.name
     files = {f"{stem}{suffix}": module.data for suffix, _, module in modules}
     files |= {
@@ -125,9 +126,13 @@ def _modules(request: PackageRequest) -> Iterator[Built]:
         yield f"{feature.file if several else ''}.wasm", feature, module
 
 
-def _text(program: Program, modules: list[Built], helpers: tuple[str, ...], web: Web | None) -> Any:
+def _text(request: PackageRequest, modules: list[Built], web: Web | None) -> Any:
     """A function that renders a template to bytes."""
+    program, helpers = request.program, request.helpers
     inputs, outputs = (list(map(_port, ports)) for ports in (program.inputs, program.outputs))
+    classes = by_output(program, request.classes)
+    for port in (*inputs, *outputs):
+        port["classes"] = list(classes.get(port["c"], ()))
     stem = program.name
     builds = [
         {
@@ -149,6 +154,7 @@ def _text(program: Program, modules: list[Built], helpers: tuple[str, ...], web:
         "version": edgekit.__version__,
         "inputs": inputs,
         "outputs": outputs,
+        "ranked": next((port["c"] for port in outputs if port["classes"]), outputs[0]["c"]),
         "one_input": len(inputs) == 1,
         "one_output": len(outputs) == 1,
         "takes_bytes": any(port["array"] == "Uint8Array" for port in inputs),
@@ -209,7 +215,7 @@ def _port(port: Port) -> dict[str, Any]:
         "room": port.type.bytes + -port.type.bytes % 4,  # of whole words
         "meaning": stands_for,
         "words": words,
-        "about": Code("{ " + ", ".join(f"{key}: {json.dumps(value)}" for key, value in about.items()) + " }"),
+        "about": Code(", ".join(f"{key}: {json.dumps(value)}" for key, value in about.items())),
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 
@@ -20,12 +21,14 @@ def new(
     template: str = "c",
     target: str = "",
     optimize: Optimize = "speed",
+    classes: Sequence[str] = (),
     verify: bool | None = None,
     progress: Progress = notebook_progress.show,
 ) -> Project:
     """Make a folder with a model, its library, and a program around it that builds at once. `template` is a
     kind of project: "c", "arduino", "zephyr", "web" or "python"; `target` by default what suits it. A folder
-    that is there already is refused, unless it is empty. `verify`: False leaves the comparison with the
+    that is there already is refused, unless it is empty. `classes` are what the values of an output are
+    called, which the program prints. `verify`: False leaves the comparison with the
     simulator out, True fails where it cannot be done. `progress` is called with a message for each step."""
     kind = projects.find(template)
     projects.check(Path(folder))
@@ -36,6 +39,7 @@ def new(
         kind,
         target=target,
         optimize=optimize,
+        classes=classes,
         verify=verify,
         progress=progress,
     )

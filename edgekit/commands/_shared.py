@@ -113,6 +113,18 @@ WeightGrowth = Annotated[
 Name = Annotated[str, option("--name", group=CODE, help="Prefix of all names in the generated C.")]
 
 
+Classes = Annotated[
+    str, typer.Option("--classes", metavar="NAMES.TXT", help="Names of the classes, one on each line.")
+]
+
+
+def class_names(path: str) -> tuple[str, ...]:
+    """--classes."""
+    from edgekit.samples import class_names as files
+
+    return files.read(Path(path)) if path else ()
+
+
 def _trusted_target(context: typer.Context, name: str) -> str:
     """The name of a target; a file that names programs of its own needs trust."""
     is_strange = name.endswith(".toml") and not context.obj and not _is_own(name)

@@ -11,6 +11,7 @@ import typer
 from edgekit import console, settings
 from edgekit.command_help import Panel
 from edgekit.commands._shared import (
+    Classes,
     Consts,
     Cores,
     Dims,
@@ -31,6 +32,7 @@ from edgekit.commands._shared import (
     WeightGrowth,
     WideWeights,
     bound_inputs,
+    class_names,
     emit,
     iterations,
     note_left_open,
@@ -84,6 +86,7 @@ def build(
             "--helpers", metavar="image,audio", help="Add code to the package that prepares inputs."
         ),
     ] = None,
+    classes: Classes = "",
     html: Annotated[
         str,
         page("--html", help="Also write an HTML report: graph, arena, flash, layers by cost."),
@@ -129,6 +132,7 @@ def build(
 
     if html:
         pages.check_destination(Path(html))
+    names = class_names(classes)
     with console.progress() as progress:
         progress("reading the model")
         graph = api.convert(
@@ -149,6 +153,7 @@ def build(
             verify=verify,
             package=settings.words(package),
             helpers=settings.words(helpers),
+            classes=names,
             layer_hook=layer_hook,
             cores=cores,
             weight_growth=weight_growth,

@@ -10,6 +10,7 @@ import typer
 from edgekit import console
 from edgekit.command_help import Panel
 from edgekit.commands._shared import (
+    Classes,
     Consts,
     Dims,
     Json,
@@ -21,6 +22,7 @@ from edgekit.commands._shared import (
     Signature,
     States,
     bound_inputs,
+    class_names,
     emit,
     note_left_open,
     target_option,
@@ -52,6 +54,7 @@ def new(
     ] = "c",
     target: Annotated[str, target_option("Default: what suits the template.")] = "",
     optimize: OptimizeOption = Optimize.SPEED,
+    classes: Classes = "",
     verify: Annotated[
         bool | None,
         typer.Option("--verify/--no-verify", help="Require or skip the comparison with the simulator."),
@@ -74,6 +77,7 @@ def new(
 
     projects.find(template)  # before the model is read, which may take long
     projects.check(Path(folder))
+    names = class_names(classes)
     with console.progress() as progress:
         progress("reading the model")
         graph = api.convert(model, **bound_inputs(shape, dim, const, state, signature), name=name)
@@ -83,6 +87,7 @@ def new(
             template=template,
             target=target,
             optimize=optimize.value,
+            classes=names,
             verify=verify,
             progress=progress,
         )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from importlib.resources import files
@@ -34,6 +34,7 @@ from edgekit.reports import results
 _ABOUT = "project.toml"
 _FOR_ALL = "_all"  # the folder with files of every project
 LIBRARY = "model"  # the folder of a project that `edgekit build` writes
+_CLASSES = "classes.txt"  # where the names of classes are, for `edgekit build`
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,62}")
 
 
@@ -102,6 +103,7 @@ def create(
     *,
     target: str = "",
     optimize: Optimize = "speed",
+    classes: Sequence[str] = (),
     verify: bool | None = None,
     progress: Progress = lambda step: None,
 ) -> Project:
@@ -119,15 +121,19 @@ def create(
         check=verify,
         package=(template.package,),
         helpers=helpers,
+        classes=classes,
         progress=progress,
     )
     known = {
-        **packages.description(template.package, program, _types(template), _keywords(template)),
+        **packages.description(
+            template.package, program, _types(template), _keywords(template), tuple(classes)
+        ),
         "project": folder.name,
         "optimize": optimize,
         "package": template.package,
         "helpers": helpers,
         "library": LIBRARY,
+        "class_file": _CLASSES,
         "stack": report.stack_bytes,
     }
     named = partial(_named, project=folder.name, model=program.name)
@@ -137,6 +143,8 @@ def create(
         "commands": [Code(named(line)) for line in template.about["commands"]],
     }
     made = dict(_rendered(template, known)) | _copied(template, folder / LIBRARY, program)
+    if classes:
+        made[_CLASSES] = "".join(f"{name}\n" for name in classes).encode()
     publish.write({named(path): data for path, data in made.items()}, folder)
     ek_file.save(graph, folder / f"{program.name}.ek")
     listed = (*sorted(map(named, made)), f"{program.name}.ek")

@@ -67,6 +67,7 @@ def test_every_option_of_every_command_can_be_preset() -> None:
         "weights": str,
         "package": list,
         "helpers": list,
+        "classes": str,
         "html": str,
         "layer_hook": bool,
         "cores": int,

@@ -28,6 +28,9 @@ from edgekit.reports import comparison_page, library_page
 from edgekit.reports.library_page import LibraryFigures, PageOptions
 from edgekit.tuning import page as tuning_page
 
+# Names of classes have no control characters, and one for each value of an output.
+PRINTABLE = [payload for payload in PAYLOADS if payload.isprintable()]
+CLASSES = tuple(" ".join(PRINTABLE[i::4]) for i in range(4))
 READ = [path for path in sorted(SAMPLES.rglob("*")) if who_reads(path)]
 
 
@@ -62,7 +65,8 @@ def files_of(graph: Graph, name: str) -> Iterator[tuple[str, bytes]]:
             packages.check([kind], [], chosen)
         except EdgeKitError:
             continue
-        yield from packages.make(kind, PackageRequest(program, "speed", "auto", False)).files.items()
+        request = PackageRequest(program, "speed", "auto", False, classes=CLASSES)
+        yield from packages.make(kind, request).files.items()
 
 
 def own(files: Iterator[tuple[str, bytes]]) -> Mapping[str, bytes]:

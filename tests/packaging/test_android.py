@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from support.language_packages import Steps, made, ran, several, small, stream
+from support.language_packages import CLASSES, Steps, check_answer, made, ran, several, small, stream
 from support.tools import require
 
 from edgekit.codegen.packages._language import Language
@@ -47,6 +47,15 @@ final class Runs {{
         }}
     }}
 }}
+"""
+
+
+NAMES = """\
+final class Names {
+    public static void main(String[] arguments) {
+        System.out.print(String.join("\\n", edgekit.digits.Model.Y_CLASSES) + "\\n");
+    }
+}
 """
 
 
@@ -103,12 +112,15 @@ def check_runs(package: Path, program: Program, command: tuple[str, ...]) -> Non
 def test_java_classifies_and_gives_the_numbers_of_the_simulator(tmp_path: Path) -> None:
     program = small()
     test = prepare(program.graph)
-    package = made("android", program, tmp_path, test)
+    package = made("android", program, tmp_path, test, CLASSES)
     (package / "Runs.java").write_text(runs(program, "digits"))
-    command = compiled(package, "Runs.java", "example/Classify.java", by_cmake=True)
+    (package / "Names.java").write_text(NAMES)
+    programs = ("Runs.java", "Names.java", "example/Classify.java")
+    command = compiled(package, *programs, by_cmake=True)
     check_runs(package, program, command)
-    said = ran(*command, "Classify", "example/sample/x.bin", folder=package)
-    assert said.startswith(f"y: {test.expected[0]['y'].argmax()} is largest, ")
+    check_answer(ran(*command, "Classify", "example/sample/x.bin", folder=package, LANG="C.UTF-8"), test)
+    said = ran(*command, "Names", folder=package, LANG="C.UTF-8")
+    assert said == "".join(f"{name}\n" for name in CLASSES)
 
 
 @pytest.mark.parametrize(("program", "module"), [(several("package"), "package_"), (stream(), "stream")])

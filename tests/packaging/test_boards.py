@@ -23,6 +23,7 @@ from support.board_packages import (
     with_cmake,
 )
 from support.boards import load
+from support.language_packages import CLASSES
 from support.npm_packages import small_digits
 from support.stateful import accumulator
 from support.tools import require, require_module
@@ -53,7 +54,9 @@ def test_arduino_runs_the_sketch(
 ) -> None:
     """Beside a library of another model, which shares kernels with this one."""
     program = arm(target, model, optimize)
-    package = made("arduino", program, tmp_path, optimize)
+    (port,) = program.outputs
+    classes = CLASSES if port.type.size == len(CLASSES) else ()
+    package = made("arduino", program, tmp_path, optimize, classes)
     neighbour = fit(model().with_name("neighbour"), program.target, optimize=optimize)
     other = made("arduino", neighbour, tmp_path, optimize)
     sketch = (package / "examples/Run/Run.ino").read_text()
@@ -71,7 +74,7 @@ def test_arduino_runs_the_sketch(
     assert " us\n" in printed
     zeros = {port.name: np.zeros(port.type.shape, port.type.dtype.numpy) for port in program.inputs}
     (expected,) = simulate.run(program.graph, zeros).values()
-    (port,) = program.outputs
+    assert (f"{port.c} is {CLASSES[expected.argmax()]}\n" in printed) == bool(classes)
     assert answers(printed) == [(port.c, float(number)) for number in expected.reshape(-1)[:10]]
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from support.language_packages import Steps, made, ran, several, small, stream
+from support.language_packages import CLASSES, Steps, check_answer, made, ran, several, small, stream
 from support.tools import require
 
 from edgekit.codegen.packages import _shared_library
@@ -84,6 +84,18 @@ static class Runs
 """
 
 
+NAMES = """\
+static class Names
+{
+    static void Main()
+    {
+        foreach (string name in EdgeKit.Digits.Model.YClasses)
+            System.Console.WriteLine(name);
+    }
+}
+"""
+
+
 def runs(program: Program) -> str:
     """A program in C# that writes what each step gives, and what is refused."""
     types = Language("csharp").about["types"]
@@ -132,11 +144,13 @@ def test_csharp_gives_the_numbers_of_the_simulator(program: Program, tmp_path: P
 
 
 def test_the_example_classifies(test: SelfTest, tmp_path: Path) -> None:
-    package = made("csharp", small(), tmp_path, test)
+    package = made("csharp", small(), tmp_path, test, CLASSES)
     program = compiled(package, "example/Classify.cs")
     shutil.copytree(package / "example/sample", package / "sample")  # as classify.csproj says
-    said = ran("mono", program, folder=package)
-    assert said.startswith(f"y: {test.expected[0]['y'].argmax()} is largest, ")
+    check_answer(ran("mono", program, folder=package, LANG="C.UTF-8"), test)
+    (package / "Names.cs").write_text(NAMES)
+    said = ran("mono", compiled(package, "Names.cs"), folder=package, LANG="C.UTF-8")
+    assert said == "".join(f"{name}\n" for name in CLASSES)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,17 @@ from pathlib import Path
 
 import pytest
 from support import object_cache
-from support.language_packages import Steps, documented, made, ran, several, small, stream
+from support.language_packages import (
+    CLASSES,
+    Steps,
+    check_answer,
+    documented,
+    made,
+    ran,
+    several,
+    small,
+    stream,
+)
 from support.tools import require
 
 from edgekit.codegen.packages._language import Language
@@ -80,6 +90,9 @@ func main() {
 	}
 	first := <-scores
 	fmt.Println(first == <-scores && first == <-scores && first == <-scores)
+	for _, name := range digits.YClasses {
+		fmt.Println(name)
+	}
 }
 """
 
@@ -139,14 +152,15 @@ def test_go_gives_the_numbers_of_the_simulator(modules: Path, program: Program) 
 
 def test_an_application_follows_the_page(test: SelfTest, tmp_path: Path) -> None:
     """Models of several goroutines, with the module in its folder and vendored."""
-    made("go", small(), tmp_path / "app", test)
+    made("go", small(), tmp_path / "app", test, CLASSES)
     (tmp_path / "main.go").write_text(APP)
     go("mod", "init", "app", folder=tmp_path)
     said = ran("bash", "-ec", documented("Go"), folder=tmp_path, **settings(tmp_path))
-    assert said.splitlines()[-1].startswith(f"y: {test.expected[0]['y'].argmax()} is largest, ")
-    assert go("run", ".", folder=tmp_path) == "true\n"
+    check_answer(said, test)
+    expected = "".join(f"{line}\n" for line in ("true", *CLASSES))
+    assert go("run", ".", folder=tmp_path) == expected
     go("mod", "vendor", folder=tmp_path)
-    assert go("run", ".", folder=tmp_path) == "true\n"
+    assert go("run", ".", folder=tmp_path) == expected
 
 
 def test_options_of_the_processor_are_allowed_by_name(tmp_path: Path) -> None:
@@ -159,6 +173,6 @@ def test_options_of_the_processor_are_allowed_by_name(tmp_path: Path) -> None:
 
 
 def test_gofmt_has_nothing_to_say(tmp_path: Path) -> None:
-    for program in (several("func"), stream()):
-        package = made("go", program, tmp_path)
+    for program in (several("func"), stream(), small()):
+        package = made("go", program, tmp_path, classes=CLASSES if program.name == "digits" else ())
         assert ran(require("gofmt"), "-l", ".", folder=package) == ""

@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support.language_packages import Steps, made, ran, several, small, stream
+from support.language_packages import CLASSES, Steps, made, ran, several, small, stream
 from support.tools import ROOT, require
 
 from edgekit.codegen.packages._language import Language
@@ -56,6 +56,12 @@ def test_arrays_of_another_size_or_type_are_refused(tmp_path: Path) -> None:
     ran(drive, "1", "B:256", "\1:40", folder=package)  # bytes and a bytearray
 
 
+def test_the_module_has_the_names_of_classes(tmp_path: Path) -> None:
+    package = made("micropython", small(), tmp_path, classes=CLASSES)
+    said = ran(compiled(package), "MP_QSTR_Y_CLASSES", folder=package)
+    assert said == "".join(f"{len(name.encode())} {name}\n" for name in CLASSES)
+
+
 def test_cmake_and_make_take_the_same_sources_and_options(tmp_path: Path) -> None:
     package = made("micropython", small("cortex-m4"), tmp_path)
     make, cmake = ((package / f"micropython.{end}").read_text() for end in ("mk", "cmake"))
@@ -69,5 +75,8 @@ def test_cmake_and_make_take_the_same_sources_and_options(tmp_path: Path) -> Non
 
 
 def test_the_example_is_python(tmp_path: Path) -> None:
-    for program in (several("lambda"), stream()):
-        ast.parse((made("micropython", program, tmp_path) / "example/classify.py").read_text())
+    for program in (several("lambda"), stream(), small()):
+        classes = CLASSES if program.name == "digits" else ()
+        ast.parse(
+            (made("micropython", program, tmp_path, classes=classes) / "example/classify.py").read_text()
+        )

@@ -1,10 +1,11 @@
 """Packages for Swift: their C is compiled as SwiftPM does and run, their Swift is parsed."""
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.language_packages import Steps, made, ran, several, small, stream
+from support.language_packages import CLASSES, Steps, made, ran, several, small, stream
 from support.tools import require, require_module
 
 from edgekit.codegen.packages._language import Language
@@ -90,9 +91,9 @@ def test_c_of_the_module_gives_the_numbers_of_the_simulator(
     steps.check((package / "found").read_bytes())
 
 
-def nodes(tree: Any) -> list[Any]:
-    """All nodes of a syntax tree."""
-    found, left = [], [tree.root_node]
+def nodes_of(node: Any) -> list[Any]:
+    """All nodes of a syntax tree that starts here."""
+    found, left = [], [node]
     while left:
         found.append(left.pop())
         left += found[-1].children
@@ -101,7 +102,7 @@ def nodes(tree: Any) -> list[Any]:
 
 def parsed(path: Path) -> list[Any]:
     language = require_module("tree_sitter").Language(require_module("tree_sitter_swift").language())
-    return nodes(require_module("tree_sitter").Parser(language).parse(path.read_bytes()))
+    return nodes_of(require_module("tree_sitter").Parser(language).parse(path.read_bytes()).root_node)
 
 
 @pytest.mark.parametrize(
@@ -115,6 +116,17 @@ def test_swift_can_be_parsed(program: Program, tmp_path: Path) -> None:
     for path in paths:
         faults = [node for node in parsed(path) if node.type == "ERROR" or node.is_missing]
         assert not faults, (path, [node.text for node in faults])
+
+
+def test_names_of_classes_are_strings(tmp_path: Path) -> None:
+    """As Swift reads them: \\u{...} is the only escape."""
+    path = made("swift", small(), tmp_path, classes=CLASSES) / "Sources/digits/Model.swift"
+    tree = parsed(path)
+    (names,) = (node for node in tree if node.type == "array_literal" and b"zero" in node.text)
+    found = [node.text.decode()[1:-1] for node in names.children if node.type == "line_string_literal"]
+    assert not any(node.type in ("ERROR", "interpolated_expression") for node in nodes_of(names))
+    read = [re.sub(r"\\u\{(\w+)\}", lambda code: chr(int(code[1], 16)), text) for text in found]
+    assert tuple(read) == CLASSES
 
 
 def test_a_mistake_is_found(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 from support.board_packages import arduino_sketch
 from support.boards import load
 from support.command_line import CommandLine
-from support.language_packages import UNUSUAL, ran, several, stream
+from support.language_packages import CLASSES, UNUSUAL, ran, several, stream
 from support.npm_packages import small_digits
 from support.tools import ROOT, require
 
@@ -159,13 +159,16 @@ def test_a_sketch_compiles(model: str, tmp_path: Path) -> None:
 def test_a_zephyr_application_compiles(model: str, tmp_path: Path) -> None:
     """Against declarations of the functions of Zephyr that it calls."""
     graph = MODELS[model]()
-    folder = Path(created("zephyr", graph, tmp_path / "app").folder)
-    (tmp_path / "zephyr" / "sys").mkdir(parents=True)
-    (tmp_path / "zephyr" / "kernel.h").write_text(KERNEL_H)
-    (tmp_path / "zephyr" / "sys" / "printk.h").write_text("")
-    headers = next((folder / "model" / "zephyr").rglob(f"{graph.name}.h")).parent
+    zephyr_syntax(Path(created("zephyr", graph, tmp_path / "app").folder), graph.name, tmp_path)
+
+
+def zephyr_syntax(folder: Path, name: str, scratch: Path) -> None:
+    (scratch / "zephyr" / "sys").mkdir(parents=True)
+    (scratch / "zephyr" / "kernel.h").write_text(KERNEL_H)
+    (scratch / "zephyr" / "sys" / "printk.h").write_text("")
+    headers = next((folder / "model" / "zephyr").rglob(f"{name}.h")).parent.resolve()
     gcc = [require("arm-none-eabi-gcc"), "-std=gnu11", "-mcpu=cortex-m4", *STRICT, "-fsyntax-only"]
-    ran(*gcc, f"-I{tmp_path}", f"-I{headers}", folder / "src/main.c", folder=tmp_path)
+    ran(*gcc, "-I.", f"-I{headers}", (folder / "src/main.c").resolve(), folder=scratch)
 
 
 def test_a_zephyr_application_finds_its_module(tmp_path: Path) -> None:
@@ -194,6 +197,45 @@ def test_the_library_is_built_anew_by_the_settings(cli: CommandLine, tmp_path: P
     os.chdir("..")
     assert (again["folder"], again["optimize"], again["packages"][0]["kind"]) == ("model", "size", "cmake")
     assert {path: path.read_bytes() for path in before} == before
+
+
+@pytest.mark.parametrize("template", [template.name for template in projects.templates()])
+def test_classes_are_named(template: str, cli: CommandLine) -> None:
+    """By a file in the project, from which the library is built anew."""
+    require("gcc")
+    Path("names.txt").write_text("\n".join((*CLASSES[:9], "nine")) + "\r\n\n", encoding="utf-8-sig")
+    cli.ok("new", "app", "digits.onnx", "--template", template, "--classes", "names.txt", "--no-verify")
+    assert Path("app/classes.txt").read_text(encoding="utf-8").split("\n") == [*CLASSES[:9], "nine", ""]
+    before = {path: path.read_bytes() for path in Path("app").rglob("*") if path.is_file()}
+    shutil.rmtree("app/model")
+    os.chdir("app")
+    cli.ok("build", "digits.ek", "--no-verify")
+    os.chdir("..")
+    assert {path: path.read_bytes() for path in before} == before
+    if template == "c":
+        done = subprocess.run(
+            "cmake -B build && cmake --build build && build/app",
+            cwd="app",
+            shell=True,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        said = [line for line in done.stdout.split("\n") if line.startswith("y ")]
+        assert [line.split(" ", 3)[3] for line in said] == [*CLASSES[:9], "nine"]
+    if template == "python":
+        (wheel,) = Path("app").glob("model/python/*/*.whl")
+        zipfile.ZipFile(wheel).extractall("installed")
+        said = ran(
+            sys.executable,
+            "main.py",
+            folder=Path("app"),
+            PYTHONPATH=str(Path("installed").resolve()),
+            PYTHONUTF8="1",
+        )
+        assert any(said.endswith(f"y is {name}\n") for name in (*CLASSES, "nine"))
+    if template == "zephyr":
+        zephyr_syntax(Path("app"), "digits", Path())
 
 
 @pytest.mark.parametrize(

@@ -21,9 +21,15 @@ RIGHT = 42  # exit code of a program whose self-test found what it expected
 STRICT = ("-Wall", "-Wextra", "-Werror")
 
 
-def made(kind: str, program: Program, folder: Path, optimize: Optimize = "speed") -> Path:
+def made(
+    kind: str,
+    program: Program,
+    folder: Path,
+    optimize: Optimize = "speed",
+    classes: tuple[str, ...] = (),
+) -> Path:
     """The folder of a package, which was not compiled before."""
-    files = packages.make(kind, PackageRequest(program, optimize, "auto", False)).files
+    files = packages.make(kind, PackageRequest(program, optimize, "auto", False, classes=classes)).files
     write(files, folder / kind)
     return folder / kind / program.name
 

@@ -96,6 +96,15 @@ def javascript(text: bytes, kind: str) -> str:
     return done.stdout.decode()
 
 
+def _without_strings(code: str) -> str:
+    """JavaScript without what is in quotes; template literals stay, which hold kernels."""
+    lexers, tokens = require_module("pygments.lexers"), require_module("pygments.token")
+    strings = (tokens.String.Single, tokens.String.Double)
+    return " ".join(
+        word for kind, word in lexers.get_lexer_by_name("javascript").get_tokens(code) if kind not in strings
+    )
+
+
 def cmake_words(path: Path) -> list[str]:
     """Every command and argument of a CMake file, by CMake's own trace of it with empty functions. Conditions
     are such functions, too, so that both branches run."""
@@ -146,7 +155,7 @@ def code_of(path: str, data: bytes, folder: Path) -> str:
         sources = "".join(json.loads(t) for t in tokens if t.startswith('"') and "__kernel" in t)
         return " ".join(t for t in tokens if not t.startswith(("'", '"'))) + sources
     if suffix == ".js":
-        return javascript(data, "js")
+        return _without_strings(javascript(data, "js"))
     if suffix == ".ts":  # constants without values, as a source file may declare them
         return javascript(data.replace(b"export const", b"export declare const"), "ts")
     if suffix in _LEXERS:

@@ -38,6 +38,21 @@ UNUSUAL = {
 }
 
 
+# Names of classes that would end a string, start an expression, or be no ASCII, in some language.
+CLASSES = (
+    "zero",
+    'it\'s "one"',
+    "back\\slash \\n \\",
+    "{three} ${three} $(three) \\(three) #{three}",
+    "*/ /* // # -- ''",
+    "%s %d %n ??/ ??=",
+    "Größe, naïve",
+    "日本 🦜👩‍🔬",
+    "</script> `8` <!--",
+    "\u202enine\u00a0 ",
+)
+
+
 def small(target: str = "host", name: str = "digits") -> Program:
     """A network of two layers, which compiles fast."""
     net = Net()
@@ -59,9 +74,15 @@ def stream() -> Program:
     return fit(random_graph(1).with_name("stream"), targets.load("host"))
 
 
-def made(kind: str, program: Program, folder: Path, test: SelfTest | None = None) -> Path:
+def made(
+    kind: str,
+    program: Program,
+    folder: Path,
+    test: SelfTest | None = None,
+    classes: tuple[str, ...] = (),
+) -> Path:
     """The folder of a package."""
-    request = PackageRequest(program, "speed", "auto", False, test=test)
+    request = PackageRequest(program, "speed", "auto", False, test=test, classes=classes)
     write(packages.make(kind, request).files, folder / kind)
     return folder / kind / program.name
 
@@ -86,6 +107,15 @@ def documented(language: str) -> str:
     found = re.search(rf"^## {language}\n\n```sh\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     assert found, language
     return found[1]
+
+
+def check_answer(said: str, test: SelfTest, classes: tuple[str, ...] = CLASSES) -> None:
+    """What an example printed last is what the simulator finds in the first sample, with the name of its
+    class."""
+    (best,) = (values.argmax() for values in test.expected[0].values())
+    last = said.rstrip("\n").split("\n")[-1]
+    assert last.startswith(f"y: {best} is largest, "), said
+    assert last.endswith(f" ({classes[best]})"), said
 
 
 class Steps:

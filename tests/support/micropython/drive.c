@@ -1,10 +1,13 @@
 /* Runs a module: drive INPUTS TYPECODE:BYTES... names how many inputs there are, and all ports, inputs first.
- * It reads the inputs of each run from `given` and writes the outputs to `found`, twice, with a reset in front. */
+ * `drive NAME` prints the strings of a tuple, with their bytes in front. It reads the inputs of each run from `given` and writes the outputs to `found`, twice, with a reset in front. */
+#include "py/objstr.h"
+#include "py/objtuple.h"
 #include "py/runtime.h"
 
 #include <string.h>
 
-const mp_obj_type_t mp_type_module = {"module", NULL, NULL}, mp_type_ValueError = {"ValueError", NULL, NULL};
+const mp_obj_type_t mp_type_module = {"module", NULL, NULL}, mp_type_str = {"str", NULL, NULL},
+                    mp_type_tuple = {"tuple", NULL, NULL}, mp_type_ValueError = {"ValueError", NULL, NULL};
 
 static const void *find(const mp_obj_dict_t *dict, const char *name)
 {
@@ -16,8 +19,23 @@ static const void *find(const mp_obj_dict_t *dict, const char *name)
     return NULL;
 }
 
+static int strings(const mp_rom_obj_tuple_t *tuple)
+{
+    for (size_t i = 0; i < tuple->len; i++) {
+        const mp_obj_str_t *text = tuple->items[i];
+        if (tuple->base.type != &mp_type_tuple || text->base.type != &mp_type_str) {
+            return 1;
+        }
+        printf("%zu %s\n", text->len, (const char *)text->data);
+    }
+    return 0;
+}
+
 int main(int count, char **words)
 {
+    if (count == 2) {
+        return strings(find(registered->globals, words[1]));
+    }
     const mp_obj_type_t *type = find(registered->globals, "MP_QSTR_Model");
     mp_obj_t model = type->make_new(type, 0, 0, NULL);
     const mp_fun_t *run = find(type->locals_dict, "MP_QSTR_run"),

@@ -43,7 +43,9 @@ typedef struct {
     int typecode;
 } mp_buffer_info_t;
 
-extern const mp_obj_type_t mp_type_module, mp_type_ValueError;
+typedef unsigned char byte;
+
+extern const mp_obj_type_t mp_type_module, mp_type_str, mp_type_tuple, mp_type_ValueError;
 extern const mp_obj_module_t *const registered;
 extern const char *const registered_name;
 
