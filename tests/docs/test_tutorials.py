@@ -13,9 +13,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from support.command_line import CommandLine
 from support.node_tools import browser
+from support.page_pictures import drawn, pictures, texts
 from support.sites import site
 from support.tools import ROOT, require, require_module, require_shared
 
@@ -24,6 +26,8 @@ import edgekit
 PAGES = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
 NEEDS = {"pytorch-to-board": ("torch", "sklearn"), "wake-word": ("torch",)}
 DOWNLOADED = {"tflite-in-a-web-page": "models/tflite_micro/person_detect.tflite"}
+PERSON = ROOT / "docs" / "assets" / "person.png"
+NEW = "run pytest tests/docs/test_tutorials.py --update-golden, and look at it"
 BLOCK = re.compile(r"^```(\w+) ?(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -84,12 +88,35 @@ def test_each_step_does_what_the_page_says(
             f"$ {line}\n{printed}"
         )
     assert len(seen) > 2
+    is_update = bool(request.config.getoption("--update-golden"))
+    for picture in pictures(page):
+        made = drawn(picture)
+        if is_update:
+            picture.file.write_text(made, encoding="utf-8")
+        assert texts(picture.file.read_text(encoding="utf-8")) == texts(made), f"{picture.file}: {NEW}"
     if (folder / "page" / "index.html").exists():
-        the_page_says_what_the_simulator_does(folder)
+        the_page_says_what_the_simulator_does(folder, is_update)
 
 
-def the_page_says_what_the_simulator_does(folder: Path) -> None:
-    """A grey picture of the size of the input, so that no scaling is between the pixels and the model."""
+def portrait(size: int) -> npt.NDArray[np.uint8]:
+    """A person, drawn of ellipses in greys: head and shoulders before a wall."""
+    y, x = np.mgrid[:size, :size] / size
+    picture = 152 - 60 * y
+    for center_x, center_y, radius_x, radius_y, grey in (
+        *((0.5, 0.95, 0.36, 0.42, 43), (0.5, 0.58, 0.09, 0.14, 87), (0.5, 0.36, 0.2, 0.26, 80)),
+        (0.5, 0.4, 0.165, 0.215, 102),
+        *((0.5 + side, 0.37, 0.03, 0.015, 30) for side in (-0.07, 0.07)),
+        *((0.5 + side, 0.335, 0.04, 0.012, 80) for side in (-0.07, 0.07)),
+        *((0.5, 0.45, 0.02, 0.04, 82), (0.5, 0.52, 0.06, 0.015, 51)),
+    ):
+        is_inside = ((x - center_x) / radius_x) ** 2 + ((y - center_y) / radius_y) ** 2 < 1
+        picture = np.where(is_inside, grey, picture)
+    return np.rint(picture).astype(np.uint8)
+
+
+def the_page_says_what_the_simulator_does(folder: Path, is_update: bool) -> None:
+    """Of a grey picture of the size of the input, so that no scaling is between the pixels and the model; the
+    larger one is that of the tutorial."""
     pixels = np.random.default_rng(7).integers(0, 256, (6, 6)).repeat(16, 0).repeat(16, 1)
     graph = edgekit.load(folder / "page" / "person_detect.ek")
     quant = graph.type("input").quant
@@ -101,8 +128,29 @@ def the_page_says_what_the_simulator_does(folder: Path) -> None:
     with site(folder / "page") as url, browser("chromium") as chromium:
         actions = ROOT / "tests" / "browser" / "picture.mjs"
         visit = chromium.visit(f"{url}/", actions, pixels=pixels.reshape(-1).tolist(), width=96)
-    assert visit.errors == []
-    assert visit.result == ["A person" if score > 0.5 else "No person", f"{100 * score:.1f} %"]
+        taken = PERSON if is_update else folder / "person.png"
+        person = portrait(192).reshape(-1).tolist()
+        given = {"pixels": person, "width": 192, "screenshot": str(taken), "stored": str(PERSON)}
+        drawing = chromium.visit(f"{url}/", actions, **given)
+    assert visit.errors == drawing.errors == []
+    assert visit.result["shown"] == ["A person" if score > 0.5 else "No person", f"{100 * score:.1f} %"]
+    assert drawing.result["shown"][0] == "A person"
+    assert drawing.result["off"] < 2, f"{PERSON}: {NEW}"
+
+
+def test_every_tutorial_has_pictures_that_are_small_and_described() -> None:
+    assets = ROOT / "docs" / "assets"
+    shown: set[str] = set()
+    for page in PAGES:
+        links = re.findall(r"!\[([^\]]*)\]\(\.\./assets/([^)]+)\)", page.read_text(encoding="utf-8"))
+        assert links, page
+        assert all(len(words) > 20 for words, _ in links), page
+        made = {picture.file.name for picture in pictures(page)}
+        assert {name for _, name in links} - made <= {PERSON.name}
+        shown |= {name for _, name in links}
+    assert all((assets / name).stat().st_size < 30_000 for name in shown)
+    elsewhere = {"terminal.svg", "report.png", "site.css"}
+    assert {path.name for path in assets.iterdir()} == shown | elsewhere
 
 
 def test_every_tutorial_is_listed() -> None:
