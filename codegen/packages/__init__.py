@@ -115,9 +115,17 @@ def description(
     request = PackageRequest(program, "speed", "auto", None, classes=classes)
     values: dict[str, Any] = _file("_ports").values(request, types, taken)
     return values | {
+        "module": _module_name(name, program),
+        "chip": _file("esp_idf").chip_of(program.target),
         "needs_fpu": _file("_board").needs_fpu(program),
         "image": _file("_helpers").image_input(program),
     }
+
+
+def _module_name(kind: str, program: Program) -> str:
+    """What programs import, where a package is a module of a language."""
+    name: str = _file("_ports").identifier(program.name, getattr(_kind(kind), "keywords", frozenset()))
+    return name
 
 
 def helpers_that_fit(name: str, program: Program) -> tuple[str, ...]:

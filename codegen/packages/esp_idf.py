@@ -20,12 +20,17 @@ def check(target: Target) -> None:
 def make(request: PackageRequest) -> Package:
     """The component. A target that is named as a chip of theirs is for no other."""
     files = _board.library(request)
-    name = request.program.target.name
-    chip = name.replace("-", "") if re.fullmatch("esp32-?[a-z0-9]*", name) else ""
     files |= {
         "CMakeLists.txt": _board.render(
             request, "esp-idf.cmake.j2", compiled=sources(files, request.optimize)
         ),
-        "idf_component.yml": _board.render(request, "idf_component.yml.j2", chip=chip),
+        "idf_component.yml": _board.render(
+            request, "idf_component.yml.j2", chip=chip_of(request.program.target)
+        ),
     }
     return _board.package("esp-idf", request, files)
+
+
+def chip_of(target: Target) -> str:
+    """What ESP-IDF calls the chip of a target; empty for a processor of several."""
+    return target.name.replace("-", "") if re.fullmatch("esp32-?[a-z0-9]*", target.name) else ""

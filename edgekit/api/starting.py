@@ -26,10 +26,11 @@ def new(
     progress: Progress = notebook_progress.show,
 ) -> Project:
     """Make a folder with a model, its library, and a program around it that builds at once. `template` is a
-    kind of project: "c", "arduino", "zephyr", "web" or "python"; `target` by default what suits it. A folder
-    that is there already is refused, unless it is empty. `classes` are what the values of an output are
-    called, which the program prints. `verify`: False leaves the comparison with the
-    simulator out, True fails where it cannot be done. `progress` is called with a message for each step."""
+    kind of project, such as "c", "rust", "web" or "zephyr": docs/new-project.md lists them; `target` by
+    default what suits it. A folder that is there already is refused, unless it is empty. `classes` are what
+    the values of an output are called, which the program prints. `verify`: False leaves the comparison with
+    the simulator out, True fails where it cannot be done. `progress` is called with a message for each
+    step."""
     kind = projects.find(template)
     projects.check(Path(folder))
     progress("reading the model")

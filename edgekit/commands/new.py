@@ -47,7 +47,7 @@ def new(
         str,
         typer.Option(
             "--template",
-            metavar="c|arduino|zephyr|web|python",
+            metavar="c|cpp|rust|go|python|web|arduino|platformio|esp-idf|zephyr",
             help="Kind of project.",
             autocompletion=_templates,
         ),

@@ -128,6 +128,8 @@ _LANGUAGES = {
     ".py": _PYTHON,
     **dict.fromkeys((".build", ".toml"), _language(escape.unquoted, _HASH, *_LONG_STRINGS)),
     **dict.fromkeys((".in", ".conf"), _language(escape.unquoted, _HASH)),
+    ".defaults": _language(escape.unquoted, _HASH, _string('"', escape.kconfig_string)),
+    ".ini": _language(escape.unquoted, _line(";")),
     ".json": _language(escape.code, _string('"', escape.unicode_string)),
     ".yml": _language(escape.unquoted, _HASH, _string('"', escape.code_point_string)),
     "Kconfig": _language(escape.code, _HASH, _string('"', escape.kconfig_string)),

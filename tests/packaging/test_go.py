@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from support import object_cache
+from support.go_command import settings
 from support.language_packages import (
     CLASSES,
     Steps,
@@ -122,17 +122,6 @@ def modules(test: SelfTest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     for program in (small(), several("func"), stream()):
         made("go", program, folder, test if program.name == "digits" else None)
     return folder
-
-
-def settings(folder: Path) -> dict[str, str]:
-    """Of the go command: what was compiled before is kept where the tests keep theirs."""
-    kept = object_cache.folder() or folder.parent
-    return {
-        "GOCACHE": str(kept / "go"),
-        "GOFLAGS": "-trimpath",
-        "GOPATH": str(folder / "path"),
-        "GOPROXY": "off",
-    }
 
 
 def go(*words: str, folder: Path, **more: str) -> str:

@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from support.cargo import configure, settings
 from support.language_packages import (
     CLASSES,
     Steps,
@@ -21,13 +22,6 @@ from support.tools import require
 from edgekit.codegen.program import Program
 from edgekit.codegen.verification.selftest import SelfTest, prepare
 
-CRATES = Path("/usr/share/cargo/registry")  # where Debian has the sources of crates, such as cc
-CONFIG = f"""\
-[source.crates-io]
-replace-with = "debian"
-[source.debian]
-directory = "{CRATES}"
-"""
 RUN = """\
 use std::mem::{{size_of, size_of_val}};
 
@@ -109,28 +103,13 @@ def test() -> SelfTest:
 @pytest.fixture(scope="module")
 def workspace(test: SelfTest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A workspace of three crates, which all take the same crate cc."""
-    require("/usr/share/doc/librust-cc-dev")
     folder = tmp_path_factory.mktemp("rust")
-    (folder / ".cargo").mkdir()
-    (folder / ".cargo/config.toml").write_text(CONFIG)
+    configure(folder)
     (folder / "Cargo.toml").write_text('[workspace]\nmembers = ["rust/*"]\n')
     for program in (small(), several("match"), stream()):
         known = (test, CLASSES) if program.name == "digits" else ()
         made("rust", program, folder, *known)
     return folder
-
-
-def settings(folder: Path) -> dict[str, str]:
-    """Of Cargo, which the sources of Debian suffice."""
-    return {
-        "PATH": f"{Path(require('cargo')).parent}:/usr/bin:/bin",
-        "HOME": str(Path.home()),  # where rustup has its toolchains
-        "CARGO_HOME": str(folder),
-        "CARGO_INCREMENTAL": "0",
-        "CARGO_PROFILE_DEV_DEBUG": "0",
-        "CARGO_PROFILE_TEST_DEBUG": "0",
-        "CARGO_NET_OFFLINE": "true",
-    }
 
 
 def cargo(*words: str, folder: Path) -> str:

@@ -1,5 +1,6 @@
 """`edgekit new`: the projects build as their README says, and compute what the simulator does."""
 
+import configparser
 import os
 import re
 import shlex
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support import cargo, go_command
 from support.board_packages import arduino_sketch
 from support.boards import load
 from support.command_line import CommandLine
@@ -52,8 +54,53 @@ void printk(const char *format, ...) __attribute__((format(printf, 1, 2)));
 """
 
 
+# What ESP-IDF promises of these functions. Folders with a CMakeLists.txt are components: those in
+# EXTRA_COMPONENT_DIRS, its own, and main, which requires others by name.
+IDF_CMAKE = """\
+function(idf_component_register)
+  cmake_parse_arguments(own "" "" "SRCS;INCLUDE_DIRS;REQUIRES" ${ARGN})
+  get_filename_component(name ${CMAKE_CURRENT_SOURCE_DIR} NAME)
+  add_library(${name} STATIC ${own_SRCS})
+  target_include_directories(${name} PUBLIC ${own_INCLUDE_DIRS})
+  target_link_libraries(${name} PUBLIC ${own_REQUIRES})
+  set(COMPONENT_LIB ${name} PARENT_SCOPE)
+endfunction()
+macro(project name)
+  _project(${name} C)
+  foreach(folder ${EXTRA_COMPONENT_DIRS})
+    file(GLOB components ${folder}/*/CMakeLists.txt)
+    foreach(file ${components})
+      get_filename_component(component ${file} DIRECTORY)
+      get_filename_component(called ${component} NAME)
+      add_subdirectory(${component} component_${called})
+    endforeach()
+  endforeach()
+  add_subdirectory($ENV{IDF_PATH}/esp_timer esp_timer)
+  add_subdirectory(main)
+  file(WRITE ${CMAKE_BINARY_DIR}/empty.c "")
+  add_executable(${name}.elf ${CMAKE_BINARY_DIR}/empty.c)
+  target_link_libraries(${name}.elf -Wl,--start-group main esp_timer -Wl,--end-group m)
+endmacro()
+"""
+IDF_FILES = {
+    "esp_timer.h": "#include <stdint.h>\nint64_t esp_timer_get_time(void);\n",
+    "freertos/FreeRTOS.h": "#include <stdint.h>\n#define pdMS_TO_TICKS(ms) ((uint32_t)(ms) / 10)\n",
+    "freertos/task.h": "void vTaskDelay(uint32_t ticks);\n",
+    "run.c": """\
+#include <stdlib.h>
+#include "esp_timer.h"
+#include "freertos/FreeRTOS.h"
+#include "freertos/task.h"
+void app_main(void);
+int64_t esp_timer_get_time(void) { return 0; }
+void vTaskDelay(uint32_t ticks) { exit(ticks == 100 ? 0 : 1); }
+int main(void) { app_main(); }
+""",
+}
+
+
 # Names that the programs of templates use themselves, each an input of another type.
-OWN = ("argc", "argv", "arena", "state", "main", "start", "np", "sys", "file")
+OWN = ("argc", "argv", "arena", "state", "main", "start", "np", "paths", "model")
 
 
 def of_every_type() -> Graph:
@@ -100,13 +147,79 @@ def test_a_c_program_computes_what_the_simulator_does(model: str, tmp_path: Path
     program = fit(graph, targets.load("host"))
     samples = folder / "model" / "cmake" / program.name / "example"
     inputs = [samples / f"{port.c}.bin" for port in program.inputs]
-    found = printed(ran("build/app", *inputs, folder=folder))
-    expected = sample_outputs(graph)
-    for port in program.outputs:
+    check_printed(ran("build/app", *inputs, folder=folder), graph)
+
+
+def check_printed(said: str, graph: Graph) -> None:
+    """The numbers of all outputs, for the sample."""
+    found, expected = printed(said), sample_outputs(graph)
+    for port in fit(graph, targets.load("host")).outputs:
         right = expected[port.name].reshape(-1)
         if right.dtype.itemsize == 2 and right.dtype.kind not in "iu":
             right = right.view(np.uint16)
         np.testing.assert_allclose(found[port.c], right.astype(np.float64), rtol=1e-4, atol=1e-6)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where Cargo keeps what it compiled, for all projects."""
+    return tmp_path_factory.mktemp("built")
+
+
+def environment(template: str, folder: Path, built: Path) -> dict[str, str]:
+    """What the commands of a project need here."""
+    if template == "rust":
+        require("cargo")
+        cargo.configure(folder)
+        return {**cargo.settings(built), "CARGO_TARGET_DIR": str(built)}
+    if template == "go":
+        require("go")
+        require("gcc")
+        return go_command.settings(folder)
+    require("cmake")
+    require("g++")
+    return {}
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("template", ["cpp", "go", "rust"])
+def test_a_program_computes_what_the_simulator_does(
+    template: str, model: str, tmp_path: Path, built: Path
+) -> None:
+    """On the sample that comes with the library, and on the files that are named."""
+    graph = MODELS[model]()
+    made = created(template, graph, tmp_path / "my-app")
+    folder, known = Path(made.folder), environment(template, tmp_path, built)
+    said = [ran(*shlex.split(line), folder=folder, **known) for line in made.commands][-1]
+    program = fit(graph, targets.load("host"))
+    check_printed(said, graph)
+    samples = {path.name: path for path in (folder / "model").rglob("*.bin")}
+    inputs = [samples[f"{port.c}.bin"] for port in program.inputs]
+    words = [*shlex.split(made.commands[-1]), *(["--"] if template == "rust" else [])]
+    assert ran(*words, *inputs, folder=folder, **known) == said
+    (tmp_path / "short.bin").write_bytes(b"12")
+    short = [tmp_path / "short.bin"] * len(inputs)
+    done = subprocess.run(
+        [*words, *short],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        env={"PATH": os.environ["PATH"], **known},
+    )
+    assert (done.returncode != 0, "bytes, the model takes " in done.stderr) == (True, True)
+
+
+def test_a_rust_program_is_formatted(tmp_path: Path) -> None:
+    rustfmt = require("rustfmt")
+    for model in ("digits", "stream"):
+        folder = Path(created("rust", MODELS[model](), tmp_path / model).folder)
+        ran(rustfmt, "--check", "--edition=2021", "src/main.rs", folder=folder, **cargo.settings(tmp_path))
+
+
+def test_a_go_program_is_formatted(tmp_path: Path) -> None:
+    for model in ("digits", "stream"):
+        folder = Path(created("go", MODELS[model](), tmp_path / model).folder)
+        assert ran(require("gofmt"), "-l", "main.go", folder=folder) == ""
 
 
 def test_a_c_program_says_what_it_takes(tmp_path: Path) -> None:
@@ -153,6 +266,58 @@ def test_a_sketch_compiles(model: str, tmp_path: Path) -> None:
     program = fit(graph, load("cortex-m4", "arm-none-eabi-gcc"))
     library = folder / "model" / "arduino" / program.name
     arduino_sketch(program, folder / "my-sketch.ino", [library], tmp_path)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_sketch_of_platformio_compiles(model: str, tmp_path: Path) -> None:
+    require("arm-none-eabi-gcc")
+    graph = MODELS[model]()
+    folder = Path(created("platformio", graph, tmp_path / "my-board", target="cortex-m4").folder)
+    program = fit(graph, load("cortex-m4", "arm-none-eabi-gcc"))
+    library = folder / "model" / "platformio" / program.name
+    arduino_sketch(program, folder / "src/my-board.ino", [library], tmp_path)
+
+
+def test_a_board_of_platformio_is_chosen_by_the_target(tmp_path: Path) -> None:
+    for target, board in (("", "esp32-s3-devkitc-1"), ("rp2040", "pico"), ("cortex-m4", "BOARD")):
+        folder = Path(created("platformio", small_digits(), tmp_path / f"a{target}", target=target).folder)
+        settings = configparser.ConfigParser()
+        settings.read(folder / "platformio.ini")
+        assert settings["env:board"]["board"] == board
+        assert (folder / settings["env:board"]["lib_extra_dirs"] / "digits" / "library.json").is_file()
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_an_esp_idf_application_computes_what_the_simulator_does(
+    model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Built by its CMake files for this machine, as the C of this target is portable, with a stand-in for
+    the functions of ESP-IDF that they call."""
+    graph = MODELS[model]()
+    made = created("esp-idf", graph, tmp_path / "app")
+    idf = tmp_path / "idf"
+    (idf / "tools/cmake").mkdir(parents=True)
+    (idf / "tools/cmake/project.cmake").write_text(IDF_CMAKE)
+    (idf / "esp_timer/freertos").mkdir(parents=True)
+    (idf / "esp_timer/CMakeLists.txt").write_text('idf_component_register(SRCS "run.c" INCLUDE_DIRS ".")\n')
+    for name, text in IDF_FILES.items():
+        (idf / "esp_timer" / name).write_text(text)
+    monkeypatch.setenv("IDF_PATH", str(idf))
+    known = {"IDF_PATH": str(idf)}
+    flags = f"-DCMAKE_C_FLAGS={' '.join(STRICT)}"
+    ran(require("cmake"), "-B", "build", flags, folder=Path(made.folder), **known)
+    ran("cmake", "--build", "build", folder=Path(made.folder), **known)
+    said = ran("build/app.elf", folder=Path(made.folder))
+    assert said.startswith(f"{graph.name} is right on this chip\n")
+    program = fit(graph, targets.load("esp32-s3"))
+    zeros = {port.name: np.zeros(port.type.shape, port.type.dtype.numpy) for port in program.inputs}
+    expected, found = simulate.run(graph, zeros), printed(said)
+    for port in program.outputs:
+        right = expected[port.name].reshape(-1)[:10].astype(np.float64)
+        np.testing.assert_allclose(found[port.c], right, rtol=1e-4, atol=1e-6)
+    options = (tmp_path / "app/sdkconfig.defaults").read_text()
+    assert 'CONFIG_IDF_TARGET="esp32s3"\n' in options
+    assert re.search(r"^CONFIG_ESP_MAIN_TASK_STACK_SIZE=\d+$", options, re.MULTILINE)
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -212,7 +377,7 @@ def test_classes_are_named(template: str, cli: CommandLine) -> None:
     cli.ok("build", "digits.ek", "--no-verify")
     os.chdir("..")
     assert {path: path.read_bytes() for path in before} == before
-    if template == "c":
+    if template in ("c", "cpp"):
         done = subprocess.run(
             "cmake -B build && cmake --build build && build/app",
             cwd="app",
@@ -236,6 +401,12 @@ def test_classes_are_named(template: str, cli: CommandLine) -> None:
         assert any(said.endswith(f"y is {name}\n") for name in (*CLASSES, "nine"))
     if template == "zephyr":
         zephyr_syntax(Path("app"), "digits", Path())
+    if template == "esp-idf":
+        Path("freertos").mkdir()
+        for path, text in IDF_FILES.items():
+            Path(path).write_text(text)
+        headers = "app/model/esp-idf/digits"
+        ran(require("gcc"), *STRICT, "-fsyntax-only", "-I.", f"-I{headers}", "app/main/main.c", folder=Path())
 
 
 @pytest.mark.parametrize(
@@ -273,7 +444,7 @@ def test_nothing_stays_of_a_model_that_cannot_be_built(tmp_path: Path) -> None:
 
 def test_every_template_is_described(cli: CommandLine) -> None:
     page = (ROOT / "docs" / "new-project.md").read_text(encoding="utf-8")
-    described = re.findall(r"^\| `(\w+)` \| (.*?) \| `([\w-]+)` \|", page, re.MULTILINE)
+    described = re.findall(r"^\| `([\w-]+)` \| (.*?) \| `([\w-]+)` \|", page, re.MULTILINE)
     known = [(t.name, t.about["description"], t.target) for t in projects.templates()]
     assert sorted(described) == known
     told = re.search(r"--template (\S+\|\S+)", cli.ok("new", "--help").out)
