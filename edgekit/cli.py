@@ -6,6 +6,8 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from copy import copy
+from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 from types import UnionType
@@ -53,10 +55,15 @@ def edgekit(
     if context.invoked_subcommand is None:
         console.say(context.get_help())
         raise typer.Exit(Exit.USAGE)
-    callbacks = [command.callback for command in app.registered_commands if command.callback]
-    known = {command.__name__: _options(command) for command in callbacks}
-    context.default_map = settings.all_presets(known, trust)
+    context.default_map = settings.all_presets(_known, trust)
     context.obj = trust
+
+
+@cache
+def _known() -> settings.Known:
+    """The options of each command that presets may name."""
+    callbacks = [command.callback for command in app.registered_commands if command.callback]
+    return {command.__name__: _options(command) for command in callbacks}
 
 
 def _options(command: Callable[..., object]) -> dict[str, Setting]:
@@ -78,6 +85,17 @@ for _module in iter_modules(commands.__path__):
     if not _module.name.startswith("_"):
         _verb = import_module(f"edgekit.commands.{_module.name}")
         app.command(cls=Command, rich_help_panel=_verb.PANEL)(getattr(_verb, _module.name))
+
+
+@cache
+def _program() -> Any:
+    """All commands; a process that runs several command lines reads the options of each command once."""
+    bare = copy(app)
+    bare.registered_commands = []
+    group = typer.main.get_command(bare)
+    assert isinstance(group, Group)
+    group.unread = {info.callback.__name__: info for info in app.registered_commands if info.callback}
+    return group
 
 
 # The class of all usage errors: newer typers carry their own copy of click, so it cannot be imported.
@@ -103,7 +121,7 @@ def execute(arguments: Sequence[str]) -> int:
 
 def _run(words: Sequence[str], *, debug: bool) -> int:
     try:
-        code = typer.main.get_command(app).main(words, prog_name="edgekit", standalone_mode=False)
+        code = _program().main(words, prog_name="edgekit", standalone_mode=False)
         return code if isinstance(code, int) else Exit.OK
     except (typer.Abort, KeyboardInterrupt):
         console.say("interrupted")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from itertools import groupby
 from typing import Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command_from_info
+from typer.models import CommandInfo
 
 
 class Panel(StrEnum):
@@ -67,7 +69,20 @@ class Command(TyperCommand):
 
 
 class Group(TyperGroup):
-    """All commands, in the groups that their modules name."""
+    """All commands, in the groups that their modules name. Each is put together when it is asked for: its
+    options are read from annotations, which takes longer than most of what else happens at the start."""
+
+    unread: Mapping[str, CommandInfo] = {}
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return [*(self.unread or self.commands)]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name in self.unread and cmd_name not in self.commands:
+            self.commands[cmd_name] = get_command_from_info(
+                self.unread[cmd_name], pretty_exceptions_short=False, rich_markup_mode=None
+            )
+        return self.commands.get(cmd_name)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]

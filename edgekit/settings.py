@@ -6,7 +6,7 @@ import math
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypedDict
@@ -51,11 +51,13 @@ def user_folder() -> Path:
     return Path(base) / "edgekit"
 
 
-def all_presets(known: Known, trust: bool) -> Presets:
-    """The user's own settings, and over them those of the working folder, which may be a stranger's."""
-    own, here = presets(user_folder() / FILE, known), presets(Path(FILE), known)
-    if not trust:
-        _check_trust(here, known)
+def all_presets(known: Callable[[], Known], trust: bool) -> Presets:
+    """The user's own settings, and over them those of the working folder, which may be a stranger's. What may
+    be set is asked for where there is a file: to find out takes time."""
+    paths = user_folder() / FILE, Path(FILE)
+    own, here = (presets(path, known()) if path.is_file() else {} for path in paths)
+    if here and not trust:
+        _check_trust(here, known())
     return {command: own.get(command, {}) | here.get(command, {}) for command in own | here}
 
 
@@ -81,8 +83,6 @@ def _leaves(path: str) -> bool:
 def presets(path: Path, known: Known) -> Presets:
     """The settings in a file: a table for each command, a key for each long option. What is not known is an
     error: a typing mistake must not go unnoticed."""
-    if not path.is_file():
-        return {}
     import tomllib  # most runs have no such file
 
     from edgekit.core import suggest

@@ -33,7 +33,7 @@ def _closest(problem: Any, message: str, context: Any) -> str | None:
     if option := getattr(problem, "option_name", ""):
         return suggest.closest(option, _options(context.command))
     if found := _NO_COMMAND.match(message):
-        return suggest.closest(found["word"], context.command.commands)
+        return suggest.closest(found["word"], context.command.list_commands(context))
     if found := _TYPED.search(message):
         choice = suggest.closest(found["word"], re.findall(r"'([^']*)'", found["known"]))
         return choice or _shorter_option(problem, found["word"], context)
