@@ -1,19 +1,24 @@
-"""A layer that learns: weights, bias, clips (the largest weights that are kept), and batch normalization."""
+"""Layers that learn: weights, biases, clips (the largest weights that are kept), and batch normalization."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import torch
 from torch import nn
 
+from edgekit.core.ir import Graph, Node
 from edgekit.core.ops._linear import Linear
-from edgekit.core.types import Array, DType, Quant
+from edgekit.core.ops.recurrent import Recurrent
+from edgekit.core.types import Array, DType, Quant, Value
 from edgekit.quantize.rounding.integer_weights import LIMITS, finished_scale, weight_quant
 from edgekit.torch.batch_norm import Norm
 from edgekit.torch.fake_quantize import apply_exact, apply_fake_quant
+from edgekit.torch.recurrent import unrolled
 from edgekit.torch.torch_ops import torch_op
+from edgekit.torch.trace import Traced
 
 Tensor = torch.Tensor
 _NARROW = {DType.BF16: torch.bfloat16, DType.F16: torch.float16}
@@ -36,14 +41,19 @@ class TrainedLayer(nn.Module):
             bias.requires_grad_(False)
         self.weight, self.bias, self.clip, self.norm, self.dtype = weight, bias, clip, norm, dtype
 
-    def forward(self, op: Linear, x: Tensor, is_live: bool) -> Tensor:
+    def forward(self, op: Linear, args: Sequence[Tensor], is_live: bool) -> tuple[Tensor, ...]:
         """With weights as the device has them; if it is live, normalized by the statistics of x."""
+        x = args[0]
         if self.norm is None or not is_live:
-            return torch_op(op, x, *self._faked())
+            return (torch_op(op, x, *self._faked()),)
         open_op = replace(op, lo=-np.inf, hi=np.inf)  # type: ignore[type-var]  # all operators are dataclasses
         y = torch_op(open_op, x, self._fake(self.weight), self.bias)
         normalized: Tensor = self.norm(y)
-        return normalized.clamp(op.lo, op.hi)
+        return (normalized.clamp(op.lo, op.hi),)
+
+    def constants(self) -> tuple[Tensor, ...]:
+        """Weights and bias as the graph holds them."""
+        return self.folded()[:2]
 
     def folded(self) -> tuple[Tensor, Tensor, Tensor | None]:
         """Weights, bias and clips with batch normalization in them."""
@@ -79,6 +89,35 @@ class TrainedLayer(nn.Module):
         return w if narrow is None else apply_exact(w, w.detach().to(narrow).float())
 
 
+class TrainedRecurrent(nn.Module):
+    """The weights of the state, and the bias of a GRU beside them. Their integers go by the largest weight of
+    each gate, as after training; those of other layers can be of 4 bits or floats of 16, these cannot."""
+
+    norm = None
+
+    def __init__(self, constants: Sequence[nn.Parameter], dtype: DType) -> None:
+        super().__init__()
+        self.weights = nn.ParameterList(constants)
+        self.is_integer = dtype.is_integer
+
+    def forward(self, op: Recurrent, args: Sequence[Tensor], is_live: bool) -> tuple[Tensor, ...]:
+        x, _, *others = args
+        r, *biases = self.weights
+        states = others[: len(op.states)]
+        return unrolled(op, x, self._fake(r), *states, *biases)
+
+    def constants(self) -> tuple[Tensor, ...]:
+        """Weights and bias as the graph holds them."""
+        return tuple(self.weights)
+
+    def _fake(self, r: Tensor) -> Tensor:
+        if not self.is_integer:
+            return r
+        integers, quant = weight_quant(r.detach().numpy())
+        real = torch.from_numpy(integers.astype(np.float32)) * _per_output(torch.tensor(quant.scale), r)
+        return apply_exact(r, real.float())
+
+
 def first_clip(weight: Tensor, dtype: DType) -> nn.Parameter | None:
     """The largest weights of each output that are not cut off at first; none where nothing is cut off."""
     if not dtype.is_integer:
@@ -99,3 +138,64 @@ def _integers(weights: Tensor, clip: Tensor, dtype: DType) -> tuple[Array, Quant
 
 def _per_output(x: Tensor, w: Tensor) -> Tensor:
     return x.reshape(-1, *[1] * (w.ndim - 1))
+
+
+def learned(node: Node) -> tuple[str, ...]:
+    """The operands of a layer that learn where they are constant: weights first. None of other operators."""
+    match node.op:
+        case Linear():
+            return node.inputs[1:3]
+        case Recurrent():
+            return node.inputs[1], *node.inputs[2 + len(node.op.states) :]
+    return ()
+
+
+def trained_layers(
+    graph: Graph, dtype: DType, origin: Traced | None
+) -> dict[tuple[str, ...], TrainedLayer | TrainedRecurrent]:
+    """The layers with constant weights, by the names of these. What several have in common they learn
+    together."""
+    parameters: dict[str, nn.Parameter] = {}
+    clips: dict[str, nn.Parameter | None] = {}
+    layers: dict[tuple[str, ...], TrainedLayer | TrainedRecurrent] = {}
+    for node in graph.nodes:
+        if not _has_weights(graph, node):
+            continue
+        out, names = node.outputs[0], learned(node)
+        constants = [torch.tensor(np.asarray(graph.data(name), np.float32)) for name in names]
+        norm = None
+        if origin and out in origin.sources:
+            like, constants = origin.norm(out), list(origin.weights(out))
+            norm = Norm(like) if like else None
+        for name, data in zip(names, constants, strict=True):
+            parameters.setdefault(name, nn.Parameter(data))
+        own = [parameters[name] for name in names]
+        if isinstance(node.op, Recurrent):
+            layers[names] = TrainedRecurrent(own, dtype)
+            continue
+        weight, bias = own
+        if names[0] not in clips:
+            clips[names[0]] = first_clip(weight, dtype)
+        layers[names] = TrainedLayer(weight, bias, clips[names[0]], norm, dtype)
+    return layers
+
+
+def with_own_biases(graph: Graph) -> Graph:
+    """Biases that happen to be equal, 0 above all, learn each by itself."""
+    values: dict[str, Value] = dict(graph.values)
+    nodes = []
+    for node in graph.nodes:
+        if _has_weights(graph, node):
+            for shared in learned(node)[1:]:
+                if len(graph.users(shared)) > 1:
+                    name = f"{node.outputs[0]}/bias"
+                    values[name] = values[shared]
+                    inputs = tuple(name if operand == shared else operand for operand in node.inputs)
+                    node = replace(node, inputs=inputs)
+        nodes.append(node)
+    return replace(graph, nodes=tuple(nodes), values=values)
+
+
+def _has_weights(graph: Graph, node: Node) -> bool:
+    names = learned(node)
+    return bool(names) and all(graph.data(name) is not None for name in names)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Self, cast
+from typing import Any, Self, TypeAlias, cast
 
 import numpy as np
 import torch
@@ -21,6 +21,7 @@ from edgekit.core import fixed, number_formats, simulate, suggest
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph, Node
 from edgekit.core.ops._linear import Linear
+from edgekit.core.ops.recurrent import Recurrent
 from edgekit.core.passes.batches import batched
 from edgekit.core.types import Array, DType, Quant, Value
 from edgekit.quantize.calibration.observe import Observer, least_error
@@ -28,14 +29,14 @@ from edgekit.quantize.calibration.sample_batches import SampleBatch
 from edgekit.quantize.calibration.scales import given, scales, tied
 from edgekit.quantize.integers.int8 import Quantized, Weights, quantize
 from edgekit.quantize.integers.integer_io import Io, bring_integers_out
-from edgekit.quantize.mixed_precision.formats import Formats
+from edgekit.quantize.mixed_precision.formats import Formats, wide_anyway
 from edgekit.quantize.preparation.prepare import prepare
 from edgekit.quantize.rounding.integer_weights import IntegerWeights
 from edgekit.torch.batch_norm import Norm, taking_statistics
 from edgekit.torch.batches import arrays_of
 from edgekit.torch.fake_quantize import apply_exact, apply_fake_quant
-from edgekit.torch.layers import TrainedLayer, first_clip
-from edgekit.torch.torch_ops import torch_op
+from edgekit.torch.layers import TrainedLayer, TrainedRecurrent, learned, trained_layers, with_own_biases
+from edgekit.torch.torch_ops import results_of
 from edgekit.torch.trace import Traced, traced
 
 Tensor = torch.Tensor
@@ -47,6 +48,7 @@ _FORMATS = {
     "float32": DType.F32,
 }
 
+Learning: TypeAlias = TrainedLayer | TrainedRecurrent
 _REMEMBERED = 16  # batches of which statistics are taken anew
 
 
@@ -85,15 +87,15 @@ class Qat(nn.Module):
         origin: Traced | None = None,
     ) -> None:
         super().__init__()
-        self.graph = graph = _with_own_biases(graph)
+        self.graph = graph = with_own_biases(graph)
         _check_trainable(graph)
         self.dtype = _FORMATS[target]
         self._is_frozen = False
         self._seen: deque[tuple[Tensor, ...]] = deque(maxlen=_REMEMBERED)
         self._has_moved = False  # since statistics were taken anew
-        learning = _learning(graph, self.dtype, origin)
+        learning = trained_layers(graph, self.dtype, origin)
         self.layers = nn.ModuleList(learning.values())
-        self._layers = {name: i for i, name in enumerate(learning)}
+        self._layers = {names: i for i, names in enumerate(learning)}
         self._ranges: dict[str, int] = {}
         self.lows, self.highs = nn.ParameterList(), nn.ParameterList()
         if self.dtype.is_integer:
@@ -147,14 +149,14 @@ class Qat(nn.Module):
         for name, x in zip(graph.inputs, inputs, strict=True):
             values[name] = self._faked(name, x, made, exact)
         for node in graph.nodes:
-            (out,) = node.outputs
             args = [
                 values[name] if name in values else torch.from_numpy(np.array(graph.data(name)))
                 for name in node.inputs
             ]
-            layer = self._layer(out)
-            y = torch_op(node.op, *args) if layer is None else layer(node.op, args[0], is_live)
-            values[out] = self._faked(out, y, made, exact)
+            layer = self._layer(node)
+            results = results_of(node.op, *args) if layer is None else layer(node.op, args, is_live)
+            for out, y in zip(node.outputs, results, strict=True):
+                values[out] = self._faked(out, y, made, exact)
         return tuple(values[name] for name in graph.outputs)
 
     def convert(self, *, io: Io = "float") -> Graph:
@@ -170,13 +172,13 @@ class Qat(nn.Module):
         with torch.no_grad():
             return self._with_parameters(self.graph)
 
-    def _layer(self, name: str) -> TrainedLayer | None:
-        i = self._layers.get(name)
-        return None if i is None else cast(TrainedLayer, self.layers[i])
+    def _layer(self, node: Node) -> Learning | None:
+        i = self._layers.get(learned(node))
+        return None if i is None else cast(Learning, self.layers[i])
 
     @property
     def _norms(self) -> list[Norm]:
-        return [layer.norm for layer in cast(Iterable[TrainedLayer], self.layers) if layer.norm is not None]
+        return [layer.norm for layer in cast(Iterable[Learning], self.layers) if layer.norm is not None]
 
     def _faked(self, name: str, y: Tensor, made: Quantized, exact: Mapping[str, Array] | None) -> Tensor:
         """A computed value: as the device has it, with the gradients of y; rounded, where nothing is known of
@@ -202,11 +204,10 @@ class Qat(nn.Module):
     def _with_parameters(self, graph: Graph) -> Graph:
         """The graph with the weights and biases of now."""
         values = dict(graph.values)
-        for name, i in self._layers.items():
-            node = self.graph.producer(name)
-            assert node is not None
-            layer = cast(TrainedLayer, self.layers[i])
-            for constant, tensor in zip(node.inputs[1:3], layer.folded()[:2], strict=True):
+        for node in graph.nodes:
+            if (layer := self._layer(node)) is None:
+                continue
+            for constant, tensor in zip(learned(node), layer.constants(), strict=True):
                 data = tensor.detach().numpy().copy()
                 data.flags.writeable = False
                 values[constant] = Value(values[constant].type, data)
@@ -216,26 +217,39 @@ class Qat(nn.Module):
         quants: Mapping[str, Quant] = {}
         weights: Weights = {}
         is_plain = self.dtype in (DType.S8, DType.F32)
-        formats = Formats(weights={} if is_plain else dict.fromkeys(self._layers, self.dtype))
+        linear = [
+            (node, layer) for node in graph.nodes if isinstance(layer := self._layer(node), TrainedLayer)
+        ]
+        narrow = {} if is_plain else {node.outputs[0]: self.dtype for node, _ in linear}
         if self.dtype.is_integer:
             limits = [[float(p.detach()) for p in side] for side in (self.lows, self.highs)]
             ranges = {name: (limits[0][i], limits[1][i]) for name, i in self._ranges.items()}
-            for node in graph.nodes:  # what batches have been reshaped to
-                if node.outputs[0] not in self.graph.values and node.inputs[0] in ranges:
-                    ranges[node.outputs[0]] = ranges[node.inputs[0]]
+            ranges |= self._moved_ranges(graph, ranges)
             quants = scales(graph, ranges | dict.fromkeys(given(graph), (0.0, 0.0)))
-            for node in graph.nodes:
-                if layer := self._layer(node.outputs[0]):
-                    real = graph.data(node.inputs[1])
-                    assert real is not None
-                    weights[node.inputs[1], self.dtype.bits] = IntegerWeights(real, *layer.integers())
+            for node, layer in linear:
+                real = graph.data(node.inputs[1])
+                assert real is not None
+                weights[node.inputs[1], self.dtype.bits] = IntegerWeights(real, *layer.integers())
         # Biases learn: nothing is to be corrected.
         means = {
             node.inputs[0]: np.zeros(graph.type(node.inputs[0]).shape[-1])
             for node in graph.nodes
             if isinstance(node.op, Linear)
         }
+        formats = Formats(wide_anyway(graph), weights=narrow)
         return quantize(graph, quants, means, weights=weights, formats=formats)
+
+    def _moved_ranges(
+        self, graph: Graph, ranges: Mapping[str, tuple[float, float]]
+    ) -> dict[str, tuple[float, float]]:
+        """The ranges of what only a graph of many samples has: tensors in another shape or order."""
+        found = dict(ranges)
+        moves = [node for node in graph.nodes if node.op.is_data_movement]
+        ways = [(node.inputs[0], node.outputs[0]) for node in moves]
+        for known, name in (*ways, *((out, of) for of, out in reversed(ways))):
+            if known in found and name not in self.graph.values:
+                found.setdefault(name, found[known])
+        return found
 
     def _start_ranges(self, samples: Sequence[Mapping[str, Array]]) -> None:
         """One range for all tensors that must share it."""
@@ -263,14 +277,11 @@ class Qat(nn.Module):
             self._ranges[name] = numbers[root]
 
 
-def _has_weights(graph: Graph, node: Node) -> bool:
-    return isinstance(node.op, Linear) and all(graph.data(name) is not None for name in node.inputs[1:])
-
-
 def _check_trainable(graph: Graph) -> None:
-    """Refuse operators of several results, and models whose samples depend on each other."""
+    """Refuse operators of several results, but recurrent layers, and models whose samples depend on each
+    other."""
     for node in graph.nodes:
-        if len(node.outputs) != 1:
+        if len(node.outputs) != 1 and not isinstance(node.op, Recurrent):
             raise EdgeKitError("E0205", f"{type(node.op).__name__} cannot be trained", node.origin)
     samples = [simulate.random_inputs(graph, seed) for seed in range(2)]
     with np.errstate(all="ignore"):
@@ -281,38 +292,3 @@ def _check_trainable(graph: Graph) -> None:
         if not np.allclose(found[name], np.concatenate(parts), rtol=1e-3, atol=1e-4, equal_nan=True):
             hint = "training needs a model that computes each sample by itself"
             raise EdgeKitError("E0205", f"{name} of one sample depends on other samples", hint=hint)
-
-
-def _learning(graph: Graph, dtype: DType, origin: Traced | None) -> dict[str, TrainedLayer]:
-    """The layers with constant weights, by the names of their results. What several have in common they learn
-    together."""
-    parameters: dict[str, nn.Parameter] = {}
-    clips: dict[str, nn.Parameter | None] = {}
-    layers = {}
-    for node in graph.nodes:
-        if not _has_weights(graph, node):
-            continue
-        (out,), (weight, bias) = node.outputs, node.inputs[1:3]
-        constants = [torch.tensor(np.asarray(graph.data(name), np.float32)) for name in (weight, bias)]
-        norm = None
-        if origin and out in origin.sources:
-            like, constants = origin.norm(out), list(origin.weights(out))
-            norm = Norm(like) if like else None
-        for name, data in zip((weight, bias), constants, strict=True):
-            parameters.setdefault(name, nn.Parameter(data))
-        if weight not in clips:
-            clips[weight] = first_clip(parameters[weight], dtype)
-        layers[out] = TrainedLayer(parameters[weight], parameters[bias], clips[weight], norm, dtype)
-    return layers
-
-
-def _with_own_biases(graph: Graph) -> Graph:
-    """Biases that happen to be equal, 0 above all, learn each by itself."""
-    values, nodes = dict(graph.values), []
-    for node in graph.nodes:
-        if _has_weights(graph, node) and len(graph.users(node.inputs[2])) > 1:
-            name = f"{node.outputs[0]}/bias"
-            values[name] = values[node.inputs[2]]
-            node = replace(node, inputs=(*node.inputs[:2], name))
-        nodes.append(node)
-    return replace(graph, nodes=tuple(nodes), values=values)

@@ -22,6 +22,7 @@ from edgekit.core.ops.layer_norm import LayerNorm, RmsNorm
 from edgekit.core.ops.matmul import MatMul
 from edgekit.core.ops.pad import Pad
 from edgekit.core.ops.pool2d import Pool2d
+from edgekit.core.ops.recurrent import Recurrent
 from edgekit.core.ops.reduce import Reduce
 from edgekit.core.ops.reshape import Reshape
 from edgekit.core.ops.slice import Slice
@@ -29,8 +30,14 @@ from edgekit.core.ops.softmax import Softmax
 from edgekit.core.ops.transpose import Transpose
 from edgekit.quantize.gradients import has_derivative
 from edgekit.torch.formulas import elementwise
+from edgekit.torch.recurrent import unrolled
 
 Tensor = torch.Tensor
+
+
+def results_of(op: Op, *args: Tensor) -> tuple[Tensor, ...]:
+    """All that an operator makes of these tensors."""
+    return unrolled(op, *args) if isinstance(op, Recurrent) else (torch_op(op, *args),)
 
 
 def torch_op(op: Op, *args: Tensor) -> Tensor:

@@ -123,14 +123,10 @@ def test_samples_that_depend_on_each_other_are_refused() -> None:
         ek.prepare_qat(Sums(), (torch.ones(1, 4),), [torch.ones(8, 4)])
 
 
-def test_recurrent_layers_are_refused_by_name(loader: DataLoader[tuple[torch.Tensor, ...]]) -> None:
-    class Recurrent(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.cells = nn.GRU(FEATURES, WIDTH, batch_first=True)
-
+def test_operators_of_several_results_are_refused_by_name() -> None:
+    class Largest(nn.Module):
         def forward(self, x: torch.Tensor) -> torch.Tensor:
-            return self.cells(x)[0][:, -1]
+            return x.topk(2)[0]
 
-    with pytest.raises(EdgeKitError, match="Gru cannot be trained"):
-        ek.prepare_qat(Recurrent(), example(loader), loader)
+    with pytest.raises(EdgeKitError, match="TopK cannot be trained"):
+        ek.prepare_qat(Largest(), (torch.ones(1, 4),), [torch.ones(8, 4)])

@@ -1,7 +1,8 @@
 """A graph of one sample as a graph of many: training takes batches.
 
 The samples are counted by the first dimension where that is 1. Attention of PyTorch, for one, has the steps
-there: such tensors get one more dimension in front, and operators the axes behind it (`in_front`).
+there: such tensors get one more dimension in front, and operators the axes behind it (`in_front`). Recurrent
+layers have a dimension for samples, behind the steps: they go there for the layer, and to the front again.
 """
 
 from __future__ import annotations
@@ -10,12 +11,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
+import numpy as np
+
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph, Node
 from edgekit.core.ops import Op
 from edgekit.core.ops.expand import Expand
 from edgekit.core.ops.gather import Gather
 from edgekit.core.ops.matmul import MatMul
+from edgekit.core.ops.recurrent import Recurrent
 from edgekit.core.ops.reduce import Reduce
 from edgekit.core.ops.reshape import Reshape
 from edgekit.core.ops.slice import Slice
@@ -34,6 +38,9 @@ def batched(graph: Graph, count: int, *, in_front: bool = False) -> Graph:
     for node in graph.nodes:
         if made.in_front.keys().isdisjoint(node.inputs):
             made.nodes.append(node)
+        elif isinstance(node.op, Recurrent):
+            if not (in_front and made.put_recurrent(node)):
+                raise _mixed(node.outputs[0], node)
         elif not made.put_first(node) and not (in_front and made.put_in_front(node)):
             raise _mixed(node.outputs[0], node)
     for name in graph.outputs:
@@ -89,6 +96,53 @@ class _Batch:
                 missing = rank - len(shape) if sum(is_wide) > 1 else 0  # broadcast, if at all
                 shapes[name] = (self.count, *[1] * missing, *shape)
         return self._put(node, _behind_samples(node.op, is_wide, self.count), shapes, is_in_front=True)
+
+    def put_recurrent(self, node: Node) -> bool:
+        """Add a recurrent layer: its tensors are [steps, rows, numbers], its states [rows, numbers], and each
+        sample has as many rows as one had."""
+        x, r, *others = node.inputs
+        if x not in self.in_front or r in self.in_front:
+            return False
+        steps, own, sums = self.graph.type(x).shape
+        rows = self.count * own
+        by_steps = self._moved(self._in_shape(x, (self.count, steps, own, sums)), (1, 0, 2, 3))
+        operands = [self._in_shape(by_steps, (steps, rows, sums)), r]
+        for name in others:
+            is_state = self.graph.type(name).rank == 2
+            operands.append(self._rows(name, rows) if is_state else name)
+        found = node.op.infer(*(self.values[name].type for name in operands))
+        made = []
+        for name, type in zip(node.outputs, found, strict=True):
+            made.append(f"{name}, of {rows} rows")
+            self.values[made[-1]] = Value(type)
+        self.nodes.append(replace(node, inputs=tuple(operands), outputs=tuple(made)))
+        y, *states = node.outputs
+        size = self.graph.type(y).shape[2]
+        apart = self._in_shape(made[0], (steps, self.count, own, size))
+        self.give(y, is_in_front=True)
+        self.nodes.append(Node(Transpose((1, 0, 2, 3)), (apart,), (y,)))
+        for name, last in zip(states, made[1:], strict=True):
+            self.give(name, is_in_front=True)
+            self.nodes.append(Node(Reshape(self.values[name].type.shape), (last,), (name,)))
+        return True
+
+    def _rows(self, name: str, rows: int) -> str:
+        """A state with so many rows; a constant one is repeated."""
+        type = self.graph.type(name)
+        shape = (rows, type.shape[1])
+        data = self.graph.data(name)
+        if name in self.in_front or data is None:
+            return self._in_shape(name, shape)
+        made = f"{name}, of {rows} rows"
+        self.values[made] = Value(replace(type, shape=shape), np.tile(data, (self.count, 1)))
+        return made
+
+    def _moved(self, name: str, perm: tuple[int, ...]) -> str:
+        type = self.values[name].type
+        made = f"{name}, by steps"
+        self.values[made] = Value(replace(type, shape=tuple(type.shape[axis] for axis in perm)))
+        self.nodes.append(Node(Transpose(perm), (name,), (made,)))
+        return made
 
     def _put(self, node: Node, op: Op, shapes: dict[str, tuple[int, ...]], *, is_in_front: bool) -> bool:
         """Add an operator whose inputs have these shapes, if it has the results of one sample, many times."""
