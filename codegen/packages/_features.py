@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from edgekit.codegen.compilation.wasm import wants_exact
 from edgekit.codegen.program import Program
+from edgekit.core import target as targets
 
 _HEADER = b"\0asm" + bytes.fromhex("01000000")
 
@@ -17,9 +19,19 @@ class Feature:
     isa: str  # of the targets that need it
     file: str  # how their module is called, behind the model's name
     words: str
-    engines: str  # the oldest ones that have it; docs/browser.md says the same
-    node: int  # the oldest major version of Node among them
+    target: str  # whose description names the oldest engines that have it
     probe: bytes  # a module that is valid only with it; it may export a function `supported`
+
+    @property
+    def engines(self) -> str:
+        """The oldest ones; docs/browser.md says the same."""
+        return targets.load(self.target).description.partition(": ")[2]
+
+    @property
+    def node(self) -> int:
+        """The oldest major version of Node among them: at least the one that takes the scripts of a package."""
+        found = re.search(r"Node (\d+)", self.engines)
+        return int(found[1]) if found else _NODE
 
 
 # A function without arguments that returns a vector: i8x16.splat(0).
@@ -35,16 +47,15 @@ _RELAXED = _EXPORTED + bytes.fromhex("0a1c 011a 00") + _SPLATS + _REMAINDER
 # The same as a function that returns a vector: whatever it is.
 _ANY_RELAXED = bytes.fromhex("010501 600001 7b 03020100 0a14 0112 00") + _SPLATS + bytes.fromhex("fd9302 0b")
 
-WITH_RELAXED = "Chrome 114, Firefox 145, Node 21, and later"
-WITH_SIMD = "Chrome 91, Firefox 89, Safari 16.4, Node 20, and later"
+_NODE = 20
 
 # The best first.
 _FEATURES = (
-    Feature("relaxed", ".relaxed", "relaxed SIMD that is exact", WITH_RELAXED, 21, _HEADER + _RELAXED),
-    Feature("wasm", ".simd", "SIMD", WITH_SIMD, 20, _HEADER + _SIMD),
+    Feature("relaxed", ".relaxed", "relaxed SIMD that is exact", "wasm32-relaxed", _HEADER + _RELAXED),
+    Feature("wasm", ".simd", "SIMD", "wasm32-simd", _HEADER + _SIMD),
 )
-_ANY = Feature("relaxed", ".relaxed", "relaxed SIMD", WITH_RELAXED, 21, _HEADER + _ANY_RELAXED)
-_NONE = Feature("ref", ".scalar", "WebAssembly", "every engine since 2021", 20, _HEADER)
+_ANY = Feature("relaxed", ".relaxed", "relaxed SIMD", "wasm32-relaxed", _HEADER + _ANY_RELAXED)
+_NONE = Feature("ref", ".scalar", "WebAssembly", "wasm32", _HEADER)
 
 
 def needed(program: Program) -> Feature:

@@ -8,13 +8,13 @@ import pytest
 from support.nets import Net
 from support.node_tools import Browser, output, tool
 from support.npm_packages import package, small_digits
-from support.sites import site
+from support.sites import STRICT, site
 from support.stateful import random_graph
 from support.tools import ROOT, require, require_module
 
 from edgekit import EdgeKitError, build
-from edgekit.codegen.packages._features import WITH_RELAXED
 from edgekit.codegen.packages.npm import POLICY
+from edgekit.core import target as targets
 from edgekit.core.ir import Graph
 from edgekit.core.ops.arithmetic import Add, Neg
 from edgekit.core.types import DType
@@ -76,7 +76,13 @@ def test_engines_and_policy_are_those_of_the_documentation(digits: Path, univers
     assert json.loads((digits / "package.json").read_text())["engines"] == {"node": f">={node}"}
     assert f"\nNode {node} and later load the module" in page
     assert f"`{POLICY}`" in page
-    assert f"| {WITH_RELAXED} | " in page
+    scripts, _, _ = POLICY.partition(";")
+    template = ROOT / "edgekit" / "projects" / "templates" / "web" / "index.html.j2"
+    assert f"; {scripts};" in template.read_text(encoding="utf-8")
+    assert f"; {scripts};" in STRICT
+    for name in ("wasm32", "wasm32-simd", "wasm32-relaxed"):
+        _, _, engines = targets.load(name).description.partition(": ")
+        assert engines == engines_of(name, page)
 
 
 def engines_of(target: str, page: str) -> str:
