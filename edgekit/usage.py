@@ -31,7 +31,8 @@ def _closest(problem: Any, message: str, context: Any) -> str | None:
     if context is None:
         return None
     if option := getattr(problem, "option_name", ""):
-        return suggest.closest(option, _options(context.command))
+        # A letter is close to many words, and means none of them.
+        return suggest.closest(option, _options(context.command)) if len(option) > len("-x") else None
     if found := _NO_COMMAND.match(message):
         return suggest.closest(found["word"], context.command.list_commands(context))
     if found := _TYPED.search(message):

@@ -187,7 +187,7 @@ def table(script: str, number: int = 0) -> list[list[str]]:
 CLOSED = """\
 X-CUBE-AI 10.2 is closed; its cycles are what STMicroelectronics measured for
 [MLPerf Tiny v1.3](https://github.com/mlcommons/tiny_results_v1.3) on a board at 120 MHz. Ours are modelled by
-Arm's timings, with memory that never waits, so that a few per cent decide nothing."""
+Arm's timings, with zero wait states, so that a few per cent decide nothing."""
 TABLES: dict[str, Callable[[], str]] = {
     "formats": formats,
     "kernels": kernels,

@@ -29,7 +29,7 @@ class Feature:
 
     @property
     def node(self) -> int:
-        """The oldest major version of Node among them: at least the one that takes the scripts of a package."""
+        """The oldest major version of Node among them, and one that takes the scripts of a package."""
         found = re.search(r"Node (\d+)", self.engines)
         return int(found[1]) if found else _NODE
 

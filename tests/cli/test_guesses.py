@@ -52,6 +52,12 @@ def test_the_word_that_was_meant_is_named(cli: CommandLine, line: str, meant: st
     assert f"hint: did you mean {meant}? " in answer.err
 
 
+def test_a_letter_is_not_taken_for_a_word(cli: CommandLine) -> None:
+    answer = cli("quantize", "digits.onnx", "-i", "calib.npz")
+    assert answer.code == 2
+    assert "hint: see edgekit quantize --help\n" in answer.err
+
+
 def test_a_format_of_all_layers_is_not_one_of_weights(cli: CommandLine) -> None:
     answer = cli("quantize", "digits.onnx", "--weights", "float16")
     assert answer.code == 2
