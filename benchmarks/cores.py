@@ -12,9 +12,10 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 
@@ -125,6 +126,7 @@ def detector() -> Graph:
     return net.graph("detector")
 
 
+Measured: TypeAlias = tuple[str, str, Program, float, float]  # network, format, one core and several in us
 NETWORKS = {"keyword spotting": ds_cnn, "visual wake words": mobilenet_v1, "MobileNetV2 224": mobilenet_v2}
 NETWORKS["detector 320"] = detector
 
@@ -198,26 +200,28 @@ def main(arguments: Sequence[str]) -> int:
         for title, kind, program, path in executables(options.threads, options.only):
             print(f"{title}, {kind}: {path}, {program.macs:,} MACs", flush=True)
         return 0
+    return write("cores", "Several cores", options.threads, natively)
+
+
+def natively(threads: int, folder: Path) -> Iterator[Measured]:
+    for title, kind, program, path in executables(threads, folder):
+        done = subprocess.run([path], capture_output=True, text=True, check=True).stdout.split()
+        yield title, kind, program, float(done[0]), float(done[1])
+
+
+def write(script: str, title: str, threads: int, measure: Callable[[int, Path], Iterable[Measured]]) -> int:
+    """Write a section of docs/performance.md, unless the machine is busy."""
     if os.getloadavg()[0] > MAX_LOAD:
         print(f"error: the machine is busy: load {os.getloadavg()[0]:.1f}", file=sys.stderr)
         return 1
     rows = []
     with tempfile.TemporaryDirectory() as scratch:
-        for title, kind, program, path in executables(options.threads, Path(scratch)):
-            done = subprocess.run([path], capture_output=True, text=True, check=True).stdout.split()
-            one, several = float(done[0]), float(done[1])
-            rows.append(
-                [
-                    f"{title}, {kind}",
-                    f"{program.macs / 1e6:.1f}",
-                    f"{one:.0f}",
-                    f"{several:.0f}",
-                    f"{one / several:.2f}",
-                ]
-            )
-    head = ["network", "M MACs", "one core, us", f"{options.threads} threads, us", "times as fast"]
+        for network, kind, program, one, several in measure(threads, Path(scratch)):
+            name, macs = f"{network}, {kind}", f"{program.macs / 1e6:.1f}"
+            rows.append([name, macs, f"{one:.0f}", f"{several:.0f}", f"{one / several:.2f}"])
+    head = ["network", "M MACs", "one core, us", f"{threads} threads, us", "times as fast"]
     text = f"{machine()}; medians of {ROUNDS} runs in turn.\n\n{table(head, rows)}\n"
-    write_section("cores", "Several cores", text)
+    write_section(script, title, text)
     return 0
 
 

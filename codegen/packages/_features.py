@@ -23,6 +23,11 @@ class Feature:
     probe: bytes  # a module that is valid only with it; it may export a function `supported`
 
     @property
+    def has_threads(self) -> bool:
+        """Engines with vectors have them, too, where a page may share memory."""
+        return self.isa != _NONE.isa
+
+    @property
     def engines(self) -> str:
         """The oldest ones; docs/browser.md says the same."""
         return targets.load(self.target).description.partition(": ")[2]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 
@@ -17,16 +17,19 @@ from edgekit.codegen.verification import verify
 from edgekit.codegen.verification.selftest import SelfTest, prepare
 from edgekit.core.escape import Code
 from edgekit.core.progress import Progress
+from edgekit.core.target import Target
 
 _BARE = Path(str(files("edgekit.runtime_c"))) / "bare"
 _ENTRY = "edgekit_module.c"
+_MOST = 2**32 - wasm.PAGE  # bytes: more than any model has
 
 
 @dataclass(frozen=True)
 class Module:
-    """A linked module, and what its memory is for."""
+    """A linked module, and what its memory is for: that of a module with `threads` comes from JavaScript."""
 
     target: str
+    threads: bool
     data: bytes
     pages: int  # of memory, from the first to the last run
     stack: int
@@ -40,9 +43,13 @@ def link(
     *,
     check: bool | None = None,
     test: SelfTest | None = None,
+    threads: bool = False,
     progress: Progress = lambda step: None,
 ) -> Module:
-    """Compile and link; compare with the simulator what was linked, as `build` does."""
+    """Compile and link; compare with the simulator what was linked, as `build` does. With `threads`, workers
+    that have the same memory take parts of the layers."""
+    if threads:
+        program = replace(program, target=_with_atomics(program.target))
     compiler = toolchain.find(program.target)
     with tempfile.TemporaryDirectory(prefix="edgekit-") as scratch:
         folder = Path(scratch)
@@ -53,8 +60,9 @@ def link(
         objects = build.compile_objects(program, library, folder, compiler, optimize)
         stack = build.stack_bound(program, folder)
         assert stack is not None, "the compilers of WebAssembly tell of every frame"
-        (folder / _ENTRY).write_text(_entry(program), encoding="utf-8")
-        data = _linked(program, objects, folder, compiler, optimize, stack)
+        stack += -stack % 16
+        (folder / _ENTRY).write_text(_entry(program, stack, threads), encoding="utf-8")
+        data, pages = _linked(program, objects, folder, compiler, optimize, stack, threads)
         verified = None
         if check or (check is None and not runner.why_not_here(program.target)):
             driver = verify.drive(program, objects, folder, compiler, optimize)
@@ -63,10 +71,10 @@ def link(
             verified = verify.verify(program, driver, compiler, objects, samples, progress)
             if check:
                 verify.insist(verified)
-    return Module(program.target.name, data, wasm.pages(data), stack, verified)
+    return Module(program.target.name, threads, data, pages, stack, verified)
 
 
-def _entry(program: Program) -> str:
+def _entry(program: Program, stack: int, threads: bool) -> str:
     """The C file with the memory of a run, and the functions that JavaScript calls."""
     ports = [f"ek_port_{port.c}" for port in (*program.inputs, *program.outputs)]
     state = ["&ek_module_state"] * bool(program.states)
@@ -78,6 +86,8 @@ def _entry(program: Program) -> str:
             p=program,
             version=edgekit.__version__,
             guard=program.name.upper(),
+            workers=(program.target.cores - 1) * threads,
+            stack=stack,
             wants_exact=wasm.wants_exact(program),
             align=max(program.target.align, 16),
             arguments=Code(", ".join(arguments)),
@@ -92,16 +102,27 @@ def _linked(
     compiler: toolchain.Compiler,
     optimize: Optimize,
     stack: int,
-) -> bytes:
-    """Link once to learn how much memory there is, and once more to state that as the most, too. The stack
-    lies below everything else: where it ended, an access would trap and not destroy anything."""
+    threads: bool,
+) -> tuple[bytes, int]:
+    """Link once to learn how many pages of memory there are, and once more to state that as the most, too.
+    The stack is below everything else: where it ended, an access would trap and not destroy anything."""
     flags = [*build.BASE_FLAGS, verify.LEVEL[optimize], *program.target.cflags]
     command = [*flags, *runner.compile_flags(program.target), "-I.", _ENTRY, *objects]
     if not compiler.name.startswith("zig"):  # which brings memcpy and memset itself
         command.append(str(_BARE / "common.c"))
-    command += [*wasm.LINK_FLAGS, f"-Wl,-z,stack-size={stack + -stack % 16}"]
-    compiler.run([*command, "-o", "sized.wasm"], folder)
+    command += [*wasm.LINK_FLAGS, f"-Wl,-z,stack-size={stack}"]
+    if threads:  # a worker begins with a stack of its own
+        command += ["-Wl,--shared-memory", "-Wl,--export=__stack_pointer"]
+    compiler.run([*command, *[f"-Wl,--max-memory={_MOST}"] * threads, "-o", "sized.wasm"], folder)
     pages = wasm.pages((folder / "sized.wasm").read_bytes())
     limits = [f"-Wl,--initial-memory={pages * wasm.PAGE}", f"-Wl,--max-memory={pages * wasm.PAGE}"]
+    limits += ["-Wl,--import-memory"] * threads
     compiler.run([*command, *limits, "-o", "module.wasm"], folder)
-    return without_zeros((folder / "module.wasm").read_bytes())
+    module = (folder / "module.wasm").read_bytes()
+    return module if threads else without_zeros(module), pages
+
+
+def _with_atomics(target: Target) -> Target:
+    """The target with the instructions for threads."""
+    compilers = [f"{c}+atomics" if c.startswith("zig") else f"{c} -matomics" for c in target.compilers]
+    return replace(target, compilers=tuple(compilers))

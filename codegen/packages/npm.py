@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import edgekit
@@ -67,13 +68,16 @@ def make(request: PackageRequest) -> Package:
         Web(plan(program.graph)) if program.target.gpu == WEBGPU else None
     )  # refused before anything is built
     modules = list(_modules(request))
+    has_threads = any(module.threads for _, _, module in modules)
     text = _text(request, modules, web)
     stem = program.name
     files = {f"{stem}{suffix}": module.data for suffix, _, module in modules}
+    if has_threads:
+        files[f"{stem}.helper.js"] = text("helper.js.j2")
     files |= {
-        f"{stem}.js": text("model.js.j2"),
+        f"{stem}.js": text("model.js.j2", threads=has_threads),
         f"{stem}.d.ts": text("types.d.ts.j2", kind="model"),
-        f"{stem}.inline.js": text("inline.js.j2"),
+        f"{stem}.inline.js": text("inline.js.j2", threads=False),
         f"{stem}.inline.d.ts": text("types.d.ts.j2", kind="inline"),
         f"{stem}.worker.js": text("worker.js.j2"),
         f"{stem}.worker.d.ts": text("types.d.ts.j2", kind="worker"),
@@ -109,21 +113,28 @@ Built = tuple[str, Feature, Module]  # the end of the file's name, what it needs
 
 
 def _modules(request: PackageRequest) -> Iterator[Built]:
-    """The modules of the package, the best first."""
+    """The modules of the package, the best first. For several cores, those with vectors come with threads
+    before they come without, for pages that have no shared memory."""
     program = request.program
     name = program.target.name
     several = name == _UNIVERSAL
     for wanted in _FOR_EVERY_ENGINE if several else (name,):
         same = wanted == name
-        target = program.target if same else targets.load(wanted)
+        target = program.target if same else replace(targets.load(wanted), cores=program.target.cores)
         made = program if same else compile_graph(program.graph, target, program.ports)
         feature = needed(made)
-        # What build compares with the simulator itself needs no second comparison.
-        check = False if same else request.check
-        module = link(
-            made, request.optimize, request.weights, check=check, test=request.test, progress=request.progress
-        )
-        yield f"{feature.file if several else ''}.wasm", feature, module
+        for threads in (True, False) if target.cores > 1 and feature.has_threads else (False,):
+            # What build compares with the simulator itself needs no second comparison.
+            module = link(
+                made,
+                request.optimize,
+                request.weights,
+                check=False if same and not threads else request.check,
+                test=request.test,
+                threads=threads,
+                progress=request.progress,
+            )
+            yield f"{feature.file if several else ''}{'.threads' if threads else ''}.wasm", feature, module
 
 
 def _text(request: PackageRequest, modules: list[Built], web: Web | None) -> Any:
@@ -138,13 +149,15 @@ def _text(request: PackageRequest, modules: list[Built], web: Web | None) -> Any
         {
             "file": f"{stem}{suffix}",
             "needs": Code(json.dumps(list(feature.probe))),
-            "words": feature.words,
+            "words": f"{feature.words} and threads" if module.threads else feature.words,
             "kilobytes": kilobytes(len(module.data)),
+            "pages": module.pages if module.threads else 0,
         }
         for suffix, feature, module in modules
     ]
     # One file has one module: that with vectors, which engines have had for years, but no relaxed ones.
-    (suffix, _, inlined) = next((m for m in modules if m[1].isa == "wasm"), modules[0])
+    alone = [each for each in modules if not each[2].threads]
+    (suffix, _, inlined) = next((m for m in alone if m[1].isa == "wasm"), alone[0])
     content = base64.b64encode(inlined.data).decode()
     values: dict[str, Any] = {
         "name": stem,
@@ -161,6 +174,7 @@ def _text(request: PackageRequest, modules: list[Built], web: Web | None) -> Any
         "takes": inputs[0]["array"] if len(inputs) == 1 else Code("Partial<Inputs>"),
         "gives": outputs[0]["array"] if len(outputs) == 1 else "Outputs",
         "states": bool(program.states),
+        "cores": program.target.cores if any(module.threads for _, _, module in modules) else 1,
         "in_arena": program.ports == "arena",
         "builds": builds,
         "lacking": modules[-1][1].words,

@@ -1,4 +1,4 @@
-/* A pool of threads for <model>_run_parallel, by POSIX threads or those of Windows. Include this in one file:
+/* A pool of threads for <model>_run_parallel: POSIX threads, those of Windows, or workers. Include this in one file:
  *
  *     static struct ek_threads threads;
  *     ek_threads_start(&threads, 4);              the caller is one of the four
@@ -6,7 +6,10 @@
  *     ek_threads_stop(&threads);
  *
  * Threads are made at the start only. Between layers they spin EK_THREADS_SPINS times at most, then they sleep until there
- * is work. One pool serves one caller at a time. */
+ * is work. One pool serves one caller at a time.
+ *
+ * In WebAssembly JavaScript makes the threads: workers with the same memory and a stack each, which call ek_threads_work.
+ * The main thread of a page must not sleep, and spins until the last part is done: `end.may_sleep` tells the others. */
 #ifndef EDGEKIT_THREADS_H
 #define EDGEKIT_THREADS_H
 
@@ -14,7 +17,7 @@
 
 #ifdef _WIN32
 #include <windows.h>
-#else
+#elif !defined(__wasm__)
 #include <pthread.h>
 #endif
 
@@ -33,6 +36,33 @@ typedef CONDITION_VARIABLE ek_condition;
 #define EK_UNLOCK(mutex) ReleaseSRWLockExclusive(mutex)
 #define EK_WAIT(condition, mutex) SleepConditionVariableSRW(condition, mutex, INFINITE, 0)
 #define EK_WAKE(condition) WakeAllConditionVariable(condition)
+#elif defined(__wasm__)
+typedef int32_t ek_thread, ek_mutex;
+typedef struct {
+    int32_t woken, may_sleep;
+} ek_condition;
+#define EK_LOCK(mutex) ek_lock(mutex)
+#define EK_UNLOCK(mutex) __atomic_store_n(mutex, 0, __ATOMIC_SEQ_CST)
+#define EK_WAIT(condition, mutex) ek_wait(condition, mutex)
+#define EK_WAKE(condition) ek_wake(condition)
+static inline void ek_lock(ek_mutex *mutex)
+{
+    while (__atomic_exchange_n(mutex, 1, __ATOMIC_SEQ_CST))
+        ; /* it is never held for long */
+}
+static inline void ek_wake(ek_condition *condition)
+{
+    __atomic_fetch_add(&condition->woken, 1, __ATOMIC_SEQ_CST);
+    __builtin_wasm_memory_atomic_notify(&condition->woken, 0xFFFFFFFF);
+}
+static inline void ek_wait(ek_condition *condition, ek_mutex *mutex)
+{
+    const int32_t woken = __atomic_load_n(&condition->woken, __ATOMIC_SEQ_CST);
+    EK_UNLOCK(mutex);
+    if (condition->may_sleep)
+        __builtin_wasm_memory_atomic_wait32(&condition->woken, woken, -1);
+    EK_LOCK(mutex);
+}
 #else
 typedef pthread_t ek_thread;
 typedef pthread_mutex_t ek_mutex;
@@ -165,6 +195,16 @@ static inline void *ek_threads_main(void *t)
     return 0;
 }
 
+#ifdef __wasm__
+/* Before the first worker begins. */
+static inline void ek_threads_start(struct ek_threads *t, int32_t may_sleep)
+{
+    t->pool.run = ek_threads_run;
+    t->pool.ctx = t;
+    t->work.may_sleep = 1;
+    t->end.may_sleep = may_sleep;
+}
+#else
 /* Makes so many threads less the caller's; how many there are then, with it: fewer where the system has no more. */
 static inline int32_t ek_threads_start(struct ek_threads *t, int32_t threads)
 {
@@ -217,5 +257,7 @@ static inline void ek_threads_stop(struct ek_threads *t)
     pthread_cond_destroy(&t->end);
 #endif
 }
+
+#endif
 
 #endif

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support.nets import Net
 from support.node_tools import BROWSER_TESTS, node, output
-from support.npm_packages import in_node, package, simulated, small_digits
+from support.npm_packages import in_node, package, run_script, simulated, small_digits
 from support.stateful import random_graph
 from support.stateful import samples as stream
 from support.tools import require_module, require_shared
@@ -140,18 +140,6 @@ def test_a_module_may_come_from_anywhere(digits: Path) -> None:
           check(String((await createModel({ wasm })).run()) === expected);
     """
     assert run_script(digits, script) == "good"
-
-
-def run_script(made: Path, body: str) -> str:
-    """Run statements that may use createModel, the `folder` of the package as a URL, and check()."""
-    script = made.parent / "script.mjs"
-    script.write_text(
-        'import { createModel, inputs, outputs } from "./npm/digits.js";\n'
-        'const folder = new URL("./npm/", import.meta.url);\n'
-        "function check(right) { if (!right) throw new Error('not so'); }\n"
-        f'{body}\nconsole.log("good");\n'
-    )
-    return node(script).strip()
 
 
 def test_memory_is_what_is_needed_and_never_more(digits: Path) -> None:

@@ -3,7 +3,6 @@
 import io
 import json
 import re
-import shutil
 import struct
 import zlib
 from collections.abc import Sequence
@@ -14,7 +13,7 @@ import numpy.typing as npt
 import pytest
 from support.nets import Net
 from support.node_tools import Browser
-from support.npm_packages import DIGITS_DATA, package, simulated, small_digits
+from support.npm_packages import DIGITS_DATA, package, script_page, simulated, small_digits
 from support.sites import STRICT, site
 from support.tools import require_module
 
@@ -27,17 +26,8 @@ SAMPLES = 3
 
 
 def digits_page(made: Path, folder: Path, script: str, *, without: Sequence[str] = ()) -> Path:
-    """A folder with the package and a page whose script sets `result`; scripts are files, as a strict policy
-    wants it."""
-    ignored = shutil.ignore_patterns(*without)
-    shutil.copytree(made, folder / "npm", ignore=ignored, dirs_exist_ok=True)
-    (folder / "index.html").write_text('<!doctype html><script type="module" src="page.js"></script>')
-    (folder / "page.js").write_text(
-        f"const samples = {given()};\n"
-        f"async function attempt() {{ {script} }}\n"
-        "globalThis.result = await attempt().catch(String);\n"
-    )
-    return folder
+    """The folder of a page whose script has `samples`."""
+    return script_page(made, folder, f"const samples = {given()};\n{script}", without=without)
 
 
 def samples() -> list[dict[str, simulate.Array]]:

@@ -1,6 +1,7 @@
 """npm packages to test with, and their results in Node beside those of the simulator."""
 
 import json
+import shutil
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -53,3 +54,27 @@ def simulated(graph: Graph, samples: Sequence[Mapping[str, Array]]) -> list[list
         [plain(outputs[name].reshape(-1)) for name in graph.outputs]
         for outputs in simulate.run_each(graph, samples)
     ]
+
+
+def run_script(made: Path, body: str) -> str:
+    """Run statements that may use createModel, the `folder` of the package as a URL, and check()."""
+    script = made.parent / "script.mjs"
+    script.write_text(
+        'import { createModel, inputs, outputs } from "./npm/digits.js";\n'
+        'const folder = new URL("./npm/", import.meta.url);\n'
+        "function check(right) { if (!right) throw new Error('not so'); }\n"
+        f'{body}\nconsole.log("good");\n'
+    )
+    return node(script).strip()
+
+
+def script_page(made: Path, folder: Path, script: str, *, without: Sequence[str] = ()) -> Path:
+    """A folder with the package and a page whose script sets `result`; scripts are files, as a strict policy
+    wants it."""
+    ignored = shutil.ignore_patterns(*without)
+    shutil.copytree(made, folder / "npm", ignore=ignored, dirs_exist_ok=True)
+    (folder / "index.html").write_text('<!doctype html><script type="module" src="page.js"></script>')
+    (folder / "page.js").write_text(
+        f"async function attempt() {{ {script} }}\nglobalThis.result = await attempt().catch(String);\n"
+    )
+    return folder

@@ -16,11 +16,16 @@ STRICT = (
 
 @contextmanager
 def site(
-    folder: Path, *, policy: str = "", types: Mapping[str, str] | None = None, page_for_all: bool = False
+    folder: Path,
+    *,
+    policy: str = "",
+    types: Mapping[str, str] | None = None,
+    page_for_all: bool = False,
+    isolated: bool = False,
 ) -> Iterator[str]:
     """The address of a server, without a slash behind it. `policy` is a Content Security Policy; `types` are
     media types by suffix; with `page_for_all` what is missing is answered by index.html, as servers of
-    applications do."""
+    applications do. Pages that are `isolated` from other origins may share memory with workers."""
 
     class Handler(SimpleHTTPRequestHandler):
         extensions_map: ClassVar[dict[str, str]] = {
@@ -35,6 +40,9 @@ def site(
         def end_headers(self) -> None:
             if policy:
                 self.send_header("Content-Security-Policy", policy)
+            if isolated:
+                self.send_header("Cross-Origin-Opener-Policy", "same-origin")
+                self.send_header("Cross-Origin-Embedder-Policy", "require-corp")
             super().end_headers()
 
         def do_GET(self) -> None:
