@@ -22,7 +22,7 @@ from edgekit.codegen.library_map import LibraryMap, library_map
 from edgekit.codegen.lowering.compact_weights import fit
 from edgekit.codegen.memory.planner import Peak
 from edgekit.codegen.memory.sharing import Ports
-from edgekit.codegen.packages import Packaged
+from edgekit.codegen.packages import NO_CONTENT, Content, Packaged
 from edgekit.codegen.printing.render import Optimize, Weights, render, sources
 from edgekit.codegen.program import Program
 from edgekit.codegen.verification import selftest, selftest_source
@@ -131,7 +131,7 @@ def build(
     check: bool | None = None,
     package: Sequence[str] = (),
     helpers: Sequence[str] = (),
-    classes: Sequence[str] = (),
+    content: Content = NO_CONTENT,
     bill: bool = False,
     force: bool = False,
     progress: Progress = lambda step: None,
@@ -139,13 +139,12 @@ def build(
     """Write the library into `folder`, by default one with its name, after it was compiled and compared with
     the simulator. `ports`: inputs and outputs are the caller's, or parts of the arena. `check` is False to
     leave the comparison out, True to insist, None to do what is possible here. `package` names kinds of
-    packages to make of it, each in a folder of its own in there, `helpers` what to add to them, and `classes`
-    what the values of an output are called. `bill` adds a software bill of materials to the library and to
-    each package."""
-    packages.check(package, helpers, target, classes)
+    packages to make of it, each in a folder of its own in there, `helpers` what to add to them, and `content`
+    what their examples show. `bill` adds a software bill of materials to the library and to each package."""
+    packages.check(package, helpers, target, content)
     progress("planning")
     program = fit(graph, target, ports, optimize=optimize)
-    packages.check_classes(program, classes)
+    packages.check_content(program, content)
     folder = folder or Path(program.name)
     test = selftest.prepare(graph)
     files = generate(program, optimize, weights, test)
@@ -193,7 +192,7 @@ def build(
         sbom=bill,
         progress=progress,
         test=test,
-        classes=tuple(classes),
+        content=content,
     )
     made = [packages.make(kind, request) for kind in package]
     more = {f"{one.kind}/{path}": data for one in made for path, data in one.files.items()}

@@ -16,6 +16,18 @@ from edgekit.core import suggest
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.progress import Progress
 from edgekit.core.target import Target
+from edgekit.core.types import Array
+
+
+@dataclass(frozen=True)
+class Content:
+    """What a user knows of a model's data, for the examples of packages."""
+
+    classes: tuple[str, ...] = ()  # names of an output's values
+    sample: Mapping[str, Array] | None = None  # an array for each input; None: inputs of the self-test
+
+
+NO_CONTENT = Content()
 
 
 @dataclass(frozen=True)
@@ -32,7 +44,7 @@ class PackageRequest:
     sbom: bool = False  # a software bill of materials in the package
     progress: Progress = lambda step: None
     test: SelfTest | None = None  # None: one is made
-    classes: tuple[str, ...] = ()  # names of an output's values
+    content: Content = NO_CONTENT
 
 
 @dataclass(frozen=True)
@@ -74,12 +86,13 @@ def kinds() -> list[str]:
     return sorted([*(name.replace("_", "-") for name in names), *_languages().languages()])
 
 
-def check(names: Sequence[str], helpers: Sequence[str], target: Target, classes: Sequence[str] = ()) -> None:
+def check(
+    names: Sequence[str], helpers: Sequence[str], target: Target, content: Content = NO_CONTENT
+) -> None:
     """Refuse what no kind can make; asked before the work is done."""
-    if classes and not names:
-        raise EdgeKitError(
-            "E0103", "class names belong to a package", hint="add --package python, or another one"
-        )
+    if not names and content != NO_CONTENT:
+        what = "class names belong" if content.classes else "a sample belongs"
+        raise EdgeKitError("E0103", f"{what} to a package", hint="add --package python, or another one")
     for name in names:
         if name not in kinds():
             raise EdgeKitError("E0103", f"unknown package {name}", hint=suggest.hint(name, kinds()))
@@ -92,9 +105,10 @@ def check(names: Sequence[str], helpers: Sequence[str], target: Target, classes:
         _kind(name).check(target)
 
 
-def check_classes(program: Program, classes: Sequence[str]) -> None:
-    """Refuse names of classes that no output has, or that no language can print."""
-    _file("_classes").by_output(program, classes)
+def check_content(program: Program, content: Content) -> None:
+    """Refuse names that no output has or no language can print, and numbers that C cannot write."""
+    _file("_classes").by_output(program, content.classes)
+    _file("_sample").check(program, content.sample)
 
 
 def make(name: str, request: PackageRequest) -> Package:
@@ -107,17 +121,18 @@ def description(
     program: Program,
     types: Mapping[str, str],
     keywords: Collection[str] = (),
-    classes: tuple[str, ...] = (),
+    content: Content = NO_CONTENT,
 ) -> dict[str, Any]:
     """What templates get to know of a model: see _ports.py. Names are those that a package of this kind has,
     and none of `keywords`."""
     taken = frozenset(keywords) | getattr(_kind(name), "keywords", frozenset())
-    request = PackageRequest(program, "speed", "auto", None, classes=classes)
+    request = PackageRequest(program, "speed", "auto", None, content=content)
     values: dict[str, Any] = _file("_ports").values(request, types, taken)
     return values | {
         "module": _module_name(name, program),
         "chip": _file("esp_idf").chip_of(program.target),
         "needs_fpu": _file("_board").needs_fpu(program),
+        "has_sample_header": _file("_sample").fits_header(program),
         "image": _file("_helpers").image_input(program),
     }
 

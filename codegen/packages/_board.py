@@ -7,8 +7,7 @@ from typing import Any
 
 import edgekit
 from edgekit.codegen.compilation import build, sbom
-from edgekit.codegen.packages import Package, PackageRequest
-from edgekit.codegen.packages._classes import by_output, header
+from edgekit.codegen.packages import Package, PackageRequest, _classes, _sample
 from edgekit.codegen.packages._words import meaning
 from edgekit.codegen.printing.render import environment, model_origin
 from edgekit.codegen.program import Port, Program
@@ -66,8 +65,9 @@ def library(request: PackageRequest) -> dict[str, bytes]:
     files = {path: data for path, data in made.items() if path.endswith((".c", ".h"))}
     if needs := _needs(request.program):
         files[f"{request.program.name}_processor.c"] = render(request, "processor.c.j2", needs=needs)
-    if request.classes:
-        files[f"{request.program.name}_classes.h"] = header(request.program, request.classes)
+    if request.content.classes:
+        files[f"{request.program.name}_classes.h"] = _classes.header(request.program, request.content.classes)
+    files |= _sample.header(request)
     return dict(sorted(files.items()))
 
 
@@ -89,15 +89,20 @@ def render(request: PackageRequest, template: str, **more: object) -> bytes:
         "compiler": request.compiler,
         "arena": Code(f"arena[{guard}_ARENA_SIZE]" if program.arena.size else "arena[1]"),
         "declared": [_declared(program, port) for port in ports if port.type.size or passed],
-        "filled": [(_room(program, port), _variable(port)) for port in program.inputs if port.type.size],
+        "filled": [
+            (_room(program, port), _variable(port), port.c) for port in program.inputs if port.type.size
+        ],
         "arguments": Code(", ".join([*passed, *["&state"] * bool(program.states), "arena"])),
         "meanings": {port.c: meaning(port.type.quant) for port in ports},
         "printed": [
             (port.c, _room(program, port), _printed(port)) for port in program.outputs if port.type.size
         ],
         "needs_fpu": needs_fpu(program),
-        "classes": (classes := by_output(program, request.classes)),
-        "named": [(p.c, _room(program, p), _variable(p)) for p in program.outputs if p.c in classes],
+        "classes": (classes := _classes.by_output(program, request.content.classes)),
+        "ranked": [
+            (p.c, _room(program, p), _variable(p), p.c in classes) for p in program.outputs if p.type.size > 1
+        ],
+        "has_sample": _sample.fits_header(program) and any(port.type.size for port in program.inputs),
         **more,
     }
     return environment().get_template(f"boards/{template}").render(values).encode()

@@ -21,10 +21,10 @@ from edgekit.codegen.execution.runner import is_wasm
 from edgekit.codegen.packages import Package, PackageRequest, _shared_library
 from edgekit.codegen.packages._classes import header
 from edgekit.codegen.packages._ports import VERSION, identifier, values
+from edgekit.codegen.packages._sample import sample_of, test_of
 from edgekit.codegen.packages._wheel import wheel
 from edgekit.codegen.printing.render import environment, model_origin, sources
 from edgekit.codegen.program import Program
-from edgekit.codegen.verification import selftest
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.target import Target
 
@@ -71,9 +71,8 @@ class Language:
         if program.ports != "caller":
             what = f"a package {self.name} passes inputs and outputs to the library"
             raise EdgeKitError("E0103", what, hint="leave out --ports arena")
-        test = request.test or selftest.prepare(program.graph)
-        made = build.generate(program, request.optimize, "c", test)
-        sample = test.samples[0]
+        made = build.generate(program, request.optimize, "c", test_of(request))
+        sample = sample_of(request)
         library = self._library(request, made)
         inside = {
             **library,
@@ -122,9 +121,9 @@ class Language:
         for port in known["outputs"]:
             port["class_names"] = _class_names(str(self.about.get("class_names", "")), known["id"], port)
         found: dict[str, bytes] = {}
-        if request.classes and "class_header" in self.about:
+        if request.content.classes and "class_header" in self.about:
             where = f"{self.about['class_header']}/{program.name}_classes.h"
-            found[where] = header(program, request.classes)
+            found[where] = header(program, request.content.classes)
         for path in _files(folder() / self.name):
             if path.endswith(".j2"):
                 template = environment().get_template(f"languages/{self.name}/{path}")

@@ -28,7 +28,7 @@ def values(
     inputs = [_port(port, "input", types, keywords) for port in program.inputs]
     outputs = [_port(port, "output", types, keywords) for port in program.outputs]
     ports = [*inputs, *outputs]
-    classes = by_output(program, request.classes)
+    classes = by_output(program, request.content.classes)
     for port in ports:
         port["classes"] = list(classes.get(port["c"], ()))
     for port, pascal in zip(ports, _pascal_case(port["c"] for port in ports), strict=True):

@@ -19,6 +19,7 @@ from edgekit.codegen.packages._classes import by_output
 from edgekit.codegen.packages._features import Feature, needed
 from edgekit.codegen.packages._helpers import HELPER_WORDS, audio, image, likely
 from edgekit.codegen.packages._module import Module, link
+from edgekit.codegen.packages._node_example import example
 from edgekit.codegen.packages._words import meaning
 from edgekit.codegen.printing.render import environment, model_origin
 from edgekit.codegen.program import Port, Program, compile_graph
@@ -102,6 +103,7 @@ def make(request: PackageRequest) -> Package:
     files |= {
         "README.md": text("README.md.j2"),
         **_demo(text, program, request.helpers),
+        **example(request, text),
         "package.json": (json.dumps(manifest, indent=2) + "\n").encode(),
     }
     if request.sbom:
@@ -141,7 +143,7 @@ def _text(request: PackageRequest, modules: list[Built], web: Web | None) -> Any
     """A function that renders a template to bytes."""
     program, helpers = request.program, request.helpers
     inputs, outputs = (list(map(_port, ports)) for ports in (program.inputs, program.outputs))
-    classes = by_output(program, request.classes)
+    classes = by_output(program, request.content.classes)
     for port in (*inputs, *outputs):
         port["classes"] = list(classes.get(port["c"], ()))
     stem = program.name

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from edgekit.api import notebook_progress
 from edgekit.api.models import Model, convert, target_of
-from edgekit.api.samples import Inputs, named_inputs
+from edgekit.api.samples import Inputs, content_of, named_inputs
 from edgekit.codegen.compilation import build as library
 from edgekit.codegen.compilation.build import Report
 from edgekit.codegen.cost import bench as benchmark
@@ -43,6 +43,7 @@ def build(
     package: Sequence[str] = (),
     helpers: Sequence[str] = (),
     classes: Sequence[str] = (),
+    sample: Inputs | None = None,
     layer_hook: bool = False,
     cores: int = 1,
     weight_growth: float = 0.0,
@@ -54,12 +55,13 @@ def build(
     default one with the model's name. `ports`: the caller has the memory of inputs and outputs, or they are
     parts of the arena, which takes less. `verify`: False leaves the comparison out, True fails where it
     cannot be done. `package` names packages to make of it ("npm", "zephyr"), `helpers` what to add to them
-    ("image", "audio"), and `classes` what the values of an output are called there. With `layer_hook` it
-    calls a function of yours behind each layer. With `cores` layers have so many parts at most, which several
-    cores may run at once: see docs/cores.md. Weights take at most `weight_growth` times their bytes, in forms
-    that are faster; 0: what the flash holds, or twice as much where the target has none of its own. `sbom`
-    adds a software bill of materials (CycloneDX). `force` overwrites files that were changed or come from
-    elsewhere. `progress` is called with a message for each step."""
+    ("image", "audio"), `classes` what the values of an output are called there, and `sample` inputs for their
+    examples to classify, by default some of the self-test's. With `layer_hook` it calls a function of yours
+    behind each layer. With `cores` layers have so many parts at most, which several cores may run at once:
+    see docs/cores.md. Weights take at most `weight_growth` times their bytes, in forms that are faster; 0:
+    what the flash holds, or twice as much where the target has none of its own. `sbom` adds a software bill
+    of materials (CycloneDX). `force` overwrites files that were changed or come from elsewhere. `progress` is
+    called with a message for each step."""
     wanted = _of_cores(_growing(target_of(target), weight_growth), cores)
     if layer_hook:
         wanted = replace(wanted, layer_hook=True)
@@ -75,7 +77,7 @@ def build(
         check=verify,
         package=package,
         helpers=helpers,
-        classes=classes,
+        content=content_of(graph, classes, sample),
         bill=sbom,
         force=force,
         progress=progress,

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from edgekit.codegen.packages import Content
 from edgekit.core import simulate
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
@@ -46,6 +47,13 @@ def _calibration(graph: Graph, inputs: Inputs) -> Iterable[Mapping[str, Array]]:
     if isinstance(inputs, str | PathLike):
         return Samples(Path(inputs), graph)
     return arrays.samples(graph, named_inputs(graph, inputs))
+
+
+def content_of(graph: Graph, classes: Sequence[str], sample: Inputs | None) -> Content:
+    """What packages show: of several samples the first."""
+    if sample is None:
+        return Content(tuple(classes))
+    return Content(tuple(classes), arrays.samples(graph, named_inputs(graph, sample))[0])
 
 
 def named_inputs(graph: Graph, inputs: Inputs) -> Mapping[str, Array]:

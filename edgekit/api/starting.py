@@ -9,6 +9,7 @@ from pathlib import Path
 from edgekit import projects
 from edgekit.api import notebook_progress
 from edgekit.api.models import Model, convert
+from edgekit.api.samples import Inputs, content_of
 from edgekit.codegen.printing.render import Optimize
 from edgekit.core.progress import Progress
 from edgekit.projects import Project
@@ -22,25 +23,27 @@ def new(
     target: str = "",
     optimize: Optimize = "speed",
     classes: Sequence[str] = (),
+    sample: Inputs | None = None,
     verify: bool | None = None,
     progress: Progress = notebook_progress.show,
 ) -> Project:
     """Make a folder with a model, its library, and a program around it that builds at once. `template` is a
     kind of project, such as "c", "rust", "web" or "zephyr": docs/new-project.md lists them; `target` by
     default what suits it. A folder that is there already is refused, unless it is empty. `classes` are what
-    the values of an output are called, which the program prints. `verify`: False leaves the comparison with
-    the simulator out, True fails where it cannot be done. `progress` is called with a message for each
-    step."""
+    the values of an output are called, which the program prints, and `sample` inputs for it to classify.
+    `verify`: False leaves the comparison with the simulator out, True fails where it cannot be done.
+    `progress` is called with a message for each step."""
     kind = projects.find(template)
     projects.check(Path(folder))
     progress("reading the model")
+    graph = convert(model)
     return projects.create(
         Path(folder),
-        convert(model),
+        graph,
         kind,
         target=target,
         optimize=optimize,
-        classes=classes,
+        content=content_of(graph, classes, sample),
         verify=verify,
         progress=progress,
     )

@@ -240,6 +240,9 @@ def page(*names: str, help: str = "Write an HTML report with a section for each 
     return typer.Option(*names, metavar="PAGE.HTML", help=help)
 
 
+Sample = Annotated[str, arrays_file("--sample", help="Inputs for the example of a package to classify.")]
+
+
 def emit(command: str, result: object, lines: Sequence[str], json: bool) -> None:
     """Print a result in the form that was asked for."""
     from edgekit.reports import results

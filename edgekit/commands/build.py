@@ -23,6 +23,7 @@ from edgekit.commands._shared import (
     OptimizeOption,
     Ports,
     PortsOption,
+    Sample,
     Shapes,
     Signature,
     SignatureOption,
@@ -87,6 +88,7 @@ def build(
         ),
     ] = None,
     classes: Classes = "",
+    sample: Sample = "",
     html: Annotated[
         str,
         page("--html", help="Also write an HTML report: graph, arena, flash, layers by cost."),
@@ -154,6 +156,7 @@ def build(
             package=settings.words(package),
             helpers=settings.words(helpers),
             classes=names,
+            sample=sample or None,
             layer_hook=layer_hook,
             cores=cores,
             weight_growth=weight_growth,

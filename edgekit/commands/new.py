@@ -18,6 +18,7 @@ from edgekit.commands._shared import (
     Name,
     Optimize,
     OptimizeOption,
+    Sample,
     Shapes,
     Signature,
     States,
@@ -55,6 +56,7 @@ def new(
     target: Annotated[str, target_option("Default: what suits the template.")] = "",
     optimize: OptimizeOption = Optimize.SPEED,
     classes: Classes = "",
+    sample: Sample = "",
     verify: Annotated[
         bool | None,
         typer.Option("--verify/--no-verify", help="Require or skip the comparison with the simulator."),
@@ -88,6 +90,7 @@ def new(
             target=target,
             optimize=optimize.value,
             classes=names,
+            sample=sample or None,
             verify=verify,
             progress=progress,
         )

@@ -111,7 +111,7 @@ _LONG_STRINGS = tuple(_string(quote, escape.code_point_string) for quote in ('""
 _PYTHON = _language(escape.unquoted, _HASH, *_LONG_STRINGS)
 _LANGUAGES = {
     **dict.fromkeys((".c", ".h", ".S", ".ino", ".cpp", ".hpp"), _language(escape.code, *_C)),
-    **dict.fromkeys((".js", ".ts"), _language(escape.code, *_JS)),
+    **dict.fromkeys((".js", ".mjs", ".ts"), _language(escape.code, *_JS)),
     **dict.fromkeys(
         (".cmake", "CMakeLists.txt"), _language(escape.unquoted, _HASH, _string('"', escape.cmake_string))
     ),

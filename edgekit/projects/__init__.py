@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from importlib.resources import files
@@ -20,6 +20,7 @@ from edgekit.codegen import packages
 from edgekit.codegen.compilation import build as library
 from edgekit.codegen.compilation import publish
 from edgekit.codegen.lowering.compact_weights import fit
+from edgekit.codegen.packages import NO_CONTENT, Content
 from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import Program
 from edgekit.core import ek_file, suggest, templating
@@ -30,11 +31,13 @@ from edgekit.core.ir import Graph
 from edgekit.core.progress import Progress
 from edgekit.core.types import DType
 from edgekit.reports import results
+from edgekit.samples import arrays
 
 _ABOUT = "project.toml"
 _FOR_ALL = "_all"  # the folder with files of every project
 LIBRARY = "model"  # the folder of a project that `edgekit build` writes
-_CLASSES = "classes.txt"  # where the names of classes are, for `edgekit build`
+# What `edgekit build` reads there: names of classes, and a sample of the inputs.
+_CLASSES, _SAMPLE = "classes.txt", "sample.npz"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,62}")
 
 
@@ -103,7 +106,7 @@ def create(
     *,
     target: str = "",
     optimize: Optimize = "speed",
-    classes: Sequence[str] = (),
+    content: Content = NO_CONTENT,
     verify: bool | None = None,
     progress: Progress = lambda step: None,
 ) -> Project:
@@ -121,19 +124,18 @@ def create(
         check=verify,
         package=(template.package,),
         helpers=helpers,
-        classes=classes,
+        content=content,
         progress=progress,
     )
     known = {
-        **packages.description(
-            template.package, program, _types(template), _keywords(template), tuple(classes)
-        ),
+        **packages.description(template.package, program, _types(template), _keywords(template), content),
         "project": folder.name,
         "optimize": optimize,
         "package": template.package,
         "helpers": helpers,
         "library": LIBRARY,
         "class_file": _CLASSES,
+        "sample_file": _SAMPLE if content.sample else "",
         "stack": report.stack_bytes,
     }
     named = partial(_named, project=folder.name, model=program.name)
@@ -143,11 +145,13 @@ def create(
         "commands": [Code(named(line)) for line in template.about["commands"]],
     }
     made = dict(_rendered(template, known)) | _copied(template, folder / LIBRARY, program)
-    if classes:
-        made[_CLASSES] = "".join(f"{name}\n" for name in classes).encode()
+    if content.classes:
+        made[_CLASSES] = "".join(f"{name}\n" for name in content.classes).encode()
     publish.write({named(path): data for path, data in made.items()}, folder)
     ek_file.save(graph, folder / f"{program.name}.ek")
-    listed = (*sorted(map(named, made)), f"{program.name}.ek")
+    if content.sample:
+        arrays.save(folder / _SAMPLE, content.sample)
+    listed = (*sorted(map(named, made)), *[_SAMPLE] * bool(content.sample), f"{program.name}.ek")
     return Project(str(folder), template.name, wanted.name, listed, tuple(known["commands"]), report)
 
 

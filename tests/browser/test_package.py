@@ -115,8 +115,11 @@ def test_types(digits: Path, several: Path, stream: Path, tmp_path: Path, resolu
 
 def test_the_same_input_gives_the_same_bytes(digits: Path, tmp_path: Path) -> None:
     again = package(small_digits(), tmp_path, helpers=("image",))
-    files = {path.name: path.read_bytes() for path in digits.iterdir()}
-    assert files == {path.name: path.read_bytes() for path in again.iterdir()}
+    both = [
+        {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+        for folder in (digits, again)
+    ]
+    assert both[0] == both[1]
 
 
 def test_the_package_belongs_to_the_build(tmp_path: Path) -> None:
@@ -131,7 +134,7 @@ def test_the_package_belongs_to_the_build(tmp_path: Path) -> None:
     with pytest.raises(EdgeKitError, match=r"npm/README\.md"):
         package(graph, tmp_path)
     build(graph, tmp_path, target="wasm32-simd", verify=False)
-    assert [path.name for path in made.iterdir()] == ["README.md"]
+    assert [path.name for path in made.rglob("*") if path.is_file()] == ["README.md"]
 
 
 def row(*shape: int) -> Graph:

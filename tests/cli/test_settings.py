@@ -68,6 +68,7 @@ def test_every_option_of_every_command_can_be_preset() -> None:
         "package": list,
         "helpers": list,
         "classes": str,
+        "sample": str,
         "html": str,
         "layer_hook": bool,
         "cores": int,

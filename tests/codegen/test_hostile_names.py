@@ -16,7 +16,7 @@ from edgekit import EdgeKitError, api
 from edgekit.codegen import packages
 from edgekit.codegen.compilation.build import generate
 from edgekit.codegen.library_map import library_map
-from edgekit.codegen.packages import PackageRequest
+from edgekit.codegen.packages import Content, PackageRequest
 from edgekit.codegen.program import compile_graph
 from edgekit.comparison.difference import diff
 from edgekit.core import target
@@ -65,7 +65,7 @@ def files_of(graph: Graph, name: str) -> Iterator[tuple[str, bytes]]:
             packages.check([kind], [], chosen)
         except EdgeKitError:
             continue
-        request = PackageRequest(program, "speed", "auto", False, classes=CLASSES)
+        request = PackageRequest(program, "speed", "auto", False, content=Content(CLASSES))
         yield from packages.make(kind, request).files.items()
 
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import doctest
+import importlib
 import io
 import re
 import runpy
@@ -15,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pytest
+from support import cargo
 from support.command_line import CommandLine
 from support.node_tools import browser
 from support.page_pictures import drawn, pictures, texts
@@ -28,6 +30,7 @@ NEEDS = {"pytorch-to-board": ("torch", "sklearn"), "wake-word": ("torch",)}
 DOWNLOADED = {"tflite-in-a-web-page": "models/tflite_micro/person_detect.tflite"}
 PERSON = ROOT / "docs" / "assets" / "person.png"
 NEW = "run pytest tests/docs/test_tutorials.py --update-golden, and look at it"
+PLAIN = ("ls", "pip")  # that every machine of the tests has
 BLOCK = re.compile(r"^```(\w+) ?(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -48,18 +51,37 @@ def run(cli: CommandLine, words: list[str]) -> str:
         return cli.ok(*words[1:]).out
     if words[0] == "python":
         return script(words[1:])
-    program = str(Path(words[0]).resolve()) if "/" in words[0] else require(words[0])
-    done = subprocess.run([program, *words[1:]], capture_output=True, text=True)
+    if "/" not in words[0] and words[0] not in PLAIN:
+        require(words[0])
+    line = " ".join(word if "*" in word else shlex.quote(word) for word in words)
+    done = subprocess.run(["bash", "-ec", line], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 def script(words: list[str]) -> str:
     printed = io.StringIO()
+    importlib.invalidate_caches()
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(printed):
         patch.setattr(sys, "argv", words)
         runpy.run_path(words[0], run_name="__main__")
     return printed.getvalue()
+
+
+@pytest.fixture
+def app_tools(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What the page asks pip for goes into a folder of its own, and what it asks Cargo for is Debian's."""
+    for program in ("g++", "cmake"):
+        require(program)
+    cargo.configure(folder)
+    known = {**cargo.settings(folder / ".cargo"), "PIP_TARGET": str(folder / "site"), "PIP_NO_DEPS": "1"}
+    del known["PATH"]
+    for name, value in known.items():
+        monkeypatch.setenv(name, value)
+    (folder / "site").mkdir()
+    monkeypatch.syspath_prepend(folder / "site")
+    yield
+    sys.modules.pop("digits", None)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
@@ -76,6 +98,8 @@ def test_each_step_does_what_the_page_says(
     if page.stem in DOWNLOADED:
         shutil.copy(require_shared(DOWNLOADED[page.stem]), folder)
     (folder / "examples").symlink_to(ROOT / "examples")
+    if page.stem == "model-in-an-app":
+        request.getfixturevalue("app_tools")
     seen = []
     for line, expected in steps(page):
         words = shlex.split(line)

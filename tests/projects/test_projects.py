@@ -147,17 +147,19 @@ def test_a_c_program_computes_what_the_simulator_does(model: str, tmp_path: Path
     program = fit(graph, targets.load("host"))
     samples = folder / "model" / "cmake" / program.name / "example"
     inputs = [samples / f"{port.c}.bin" for port in program.inputs]
-    check_printed(ran("build/app", *inputs, folder=folder), graph)
+    said = ran("build/app", *inputs, folder=folder)
+    check_printed(said, graph)
+    assert ran("build/app", folder=folder) == said  # the sample of the library
 
 
-def check_printed(said: str, graph: Graph) -> None:
-    """The numbers of all outputs, for the sample."""
+def check_printed(said: str, graph: Graph, most: int | None = None) -> None:
+    """The numbers of all outputs, for the sample; of each the first ones."""
     found, expected = printed(said), sample_outputs(graph)
     for port in fit(graph, targets.load("host")).outputs:
         right = expected[port.name].reshape(-1)
         if right.dtype.itemsize == 2 and right.dtype.kind not in "iu":
             right = right.view(np.uint16)
-        np.testing.assert_allclose(found[port.c], right.astype(np.float64), rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(found[port.c], right[:most].astype(np.float64), rtol=1e-4, atol=1e-6)
 
 
 @pytest.fixture(scope="module")
@@ -309,12 +311,7 @@ def test_an_esp_idf_application_computes_what_the_simulator_does(
     ran("cmake", "--build", "build", folder=Path(made.folder), **known)
     said = ran("build/app.elf", folder=Path(made.folder))
     assert said.startswith(f"{graph.name} is right on this chip\n")
-    program = fit(graph, targets.load("esp32-s3"))
-    zeros = {port.name: np.zeros(port.type.shape, port.type.dtype.numpy) for port in program.inputs}
-    expected, found = simulate.run(graph, zeros), printed(said)
-    for port in program.outputs:
-        right = expected[port.name].reshape(-1)[:10].astype(np.float64)
-        np.testing.assert_allclose(found[port.c], right, rtol=1e-4, atol=1e-6)
+    check_printed(said, graph, most=10)
     options = (tmp_path / "app/sdkconfig.defaults").read_text()
     assert 'CONFIG_IDF_TARGET="esp32s3"\n' in options
     assert re.search(r"^CONFIG_ESP_MAIN_TASK_STACK_SIZE=\d+$", options, re.MULTILINE)
@@ -366,10 +363,24 @@ def test_the_library_is_built_anew_by_the_settings(cli: CommandLine, tmp_path: P
 
 @pytest.mark.parametrize("template", [template.name for template in projects.templates()])
 def test_classes_are_named(template: str, cli: CommandLine) -> None:
-    """By a file in the project, from which the library is built anew."""
+    """By a file in the project, from which the library is built anew, as is the sample."""
     require("gcc")
     Path("names.txt").write_text("\n".join((*CLASSES[:9], "nine")) + "\r\n\n", encoding="utf-8-sig")
-    cli.ok("new", "app", "digits.onnx", "--template", template, "--classes", "names.txt", "--no-verify")
+    x = np.random.default_rng(3).random((1, 1, 8, 8), np.float32)
+    np.save("x.npy", x)
+    options = ("--classes", "names.txt", "--sample", "x.npy", "--no-verify")
+    cli.ok("new", "app", "digits.onnx", "--template", template, *options)
+    with np.load("app/sample.npz") as kept:
+        np.testing.assert_array_equal(kept["x"], x)
+    sample = (
+        next(path for path in Path("app/model").rglob("*") if path.name in ("x.bin", "digits_sample.h"))
+        if template != "python"
+        else None
+    )
+    if sample and sample.suffix == ".bin":
+        assert sample.read_bytes() == x.tobytes()
+    elif sample:
+        assert f"{x.reshape(-1)[0]:.9g}f" in sample.read_text()
     assert Path("app/classes.txt").read_text(encoding="utf-8").split("\n") == [*CLASSES[:9], "nine", ""]
     before = {path: path.read_bytes() for path in Path("app").rglob("*") if path.is_file()}
     shutil.rmtree("app/model")

@@ -13,7 +13,7 @@ from edgekit.codegen import packages
 from edgekit.codegen.compilation import toolchain
 from edgekit.codegen.compilation.publish import write
 from edgekit.codegen.execution import runner
-from edgekit.codegen.packages import PackageRequest
+from edgekit.codegen.packages import Content, PackageRequest
 from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import Program
 
@@ -29,7 +29,9 @@ def made(
     classes: tuple[str, ...] = (),
 ) -> Path:
     """The folder of a package, which was not compiled before."""
-    files = packages.make(kind, PackageRequest(program, optimize, "auto", False, classes=classes)).files
+    files = packages.make(
+        kind, PackageRequest(program, optimize, "auto", False, content=Content(classes))
+    ).files
     write(files, folder / kind)
     return folder / kind / program.name
 

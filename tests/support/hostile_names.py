@@ -154,7 +154,7 @@ def code_of(path: str, data: bytes, folder: Path) -> str:
         tokens = c_tokens(data)
         sources = "".join(json.loads(t) for t in tokens if t.startswith('"') and "__kernel" in t)
         return " ".join(t for t in tokens if not t.startswith(("'", '"'))) + sources
-    if suffix == ".js":
+    if suffix in (".js", ".mjs"):
         return _without_strings(javascript(data, "js"))
     if suffix == ".ts":  # constants without values, as a source file may declare them
         return javascript(data.replace(b"export const", b"export declare const"), "ts")

@@ -14,7 +14,7 @@ from support.tools import ROOT
 from edgekit.codegen import packages
 from edgekit.codegen.compilation.publish import write
 from edgekit.codegen.lowering.compact_weights import fit
-from edgekit.codegen.packages import PackageRequest
+from edgekit.codegen.packages import Content, PackageRequest
 from edgekit.codegen.program import Program
 from edgekit.codegen.verification.selftest import SelfTest
 from edgekit.core import simulate
@@ -82,7 +82,7 @@ def made(
     classes: tuple[str, ...] = (),
 ) -> Path:
     """The folder of a package."""
-    request = PackageRequest(program, "speed", "auto", False, test=test, classes=classes)
+    request = PackageRequest(program, "speed", "auto", False, test=test, content=Content(classes))
     write(packages.make(kind, request).files, folder / kind)
     return folder / kind / program.name
 
