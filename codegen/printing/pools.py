@@ -20,7 +20,8 @@ def has_threads(target: Target) -> bool:
 def pool_files(target: Target) -> Mapping[str, str]:
     """Path -> text of what a library for several cores has beside its layers."""
     found = {"edgekit/pool.h": contracts.header("pool.h")}
-    if name := target.pool or "threads" * has_threads(target):
+    names = {target.pool} if target.pool else set()
+    for name in sorted(names | ({"threads"} if has_threads(target) else set())):
         text = (POOLS / f"{name}.h").read_text(encoding="utf-8")
         found[f"edgekit/{name}.h"] = text.replace('"edgekit/', '"')
     return found

@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 from support.command_line import DIGITS
 from support.generated import STRICT, compiled, written
-from support.tools import ROOT, require
+from support.tools import ROOT, require, require_module
 
 from edgekit import convert
+from edgekit.codegen.compilation import toolchain
 from edgekit.codegen.execution import runner
 from edgekit.codegen.program import compile_graph
 from edgekit.core import target as targets
+from edgekit.core.target import Target
 
 MAIN = """
 #include <string.h>
@@ -71,11 +73,9 @@ int main(void)
 SANITIZED = ("-std=c99", "-O1", "-fsanitize=thread", "-pthread", "-I.")
 
 
-def parallel(name: str, folder: Path, main: str = MAIN) -> Sequence[str]:
+def parallel(target: Target, folder: Path, main: str = MAIN) -> Sequence[str]:
     """The sources of a library for four cores, and of a program that runs it with a pool."""
-    program = compile_graph(
-        convert(DIGITS / "digits.onnx"), replace(targets.load(name), cores=4, part_macs=1)
-    )
+    program = compile_graph(convert(DIGITS / "digits.onnx"), replace(target, cores=4, part_macs=1))
     assert sum(bool(line.call.parts) for line in program.lines) > 3
     (folder / "main.c").write_text(main)
     return [*written([program], folder, "size"), "main.c"]
@@ -92,7 +92,7 @@ def check_races(folder: Path) -> None:
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 def test_threads_race_for_nothing(compiler: str, spins: int, tmp_path: Path) -> None:
     flags = [*SANITIZED, f"-DEK_THREADS_SPINS={spins}"]
-    compiled(tmp_path, compiler, *flags, *parallel("host", tmp_path), "-o", "threads")
+    compiled(tmp_path, compiler, *flags, *parallel(targets.load("host"), tmp_path), "-o", "threads")
     check_races(tmp_path)
 
 
@@ -102,16 +102,17 @@ def test_threads_race_for_nothing(compiler: str, spins: int, tmp_path: Path) -> 
         ("esp32-s3", "freertos", ", 1", "-DESP_PLATFORM"),
         ("esp32-p4", "freertos", ", 1", "-UESP_PLATFORM"),  # FreeRTOS without what ESP-IDF adds
         ("rp2040", "pico", "", "-DPICO_BOARD"),
+        ("macos-aarch64", "gcd", ", QOS_CLASS_USER_INITIATED", "-DAPPLE"),
     ],
 )
-def test_both_cores_of_a_board_race_for_nothing(
+def test_pools_of_systems_race_for_nothing(
     name: str, pool: str, core: str, define: str, tmp_path: Path
 ) -> None:
-    """Their interfaces are stand-ins by threads: no emulator has two cores of these boards."""
+    """Their interfaces are stand-ins by threads: no emulator has two cores of these boards, or macOS."""
     main = "#include <unistd.h>" + BOTH_CORES.replace("POOL", pool).replace("CORE", core)
     flags = [*SANITIZED, *STRICT, define, "-D_POSIX_C_SOURCE=200809L"]
     flags += ["-isystem", str(ROOT / "tests" / "support" / "board_apis")]
-    sources = parallel(name, tmp_path, main)
+    sources = parallel(replace(targets.load(name), isa=("ref",)), tmp_path, main)
     compiled(tmp_path, "gcc", *flags, *sources, "-o", "threads", "-lm")  # fmaf is no instruction here
     check_races(tmp_path)
 
@@ -122,7 +123,17 @@ def test_threads_of_windows_give_the_same_bits(spins: int, tmp_path: Path) -> No
     require("wine")
     target = targets.load("windows-x86-64")
     flags = [*STRICT, "-O1", f"-DEK_THREADS_SPINS={spins}", "-I."]
-    sources = parallel(target.name, tmp_path)
+    sources = parallel(target, tmp_path)
     compiled(tmp_path, "x86_64-w64-mingw32-gcc", *flags, *sources, "-o", "threads.exe")
     done = runner.run(target, tmp_path / "threads.exe", [], seconds=120)
     assert (done.code, done.out) == (0, b"")
+
+
+def test_the_pool_of_macos_compiles_with_its_headers(tmp_path: Path) -> None:
+    """zig has them; nothing here runs what it makes."""
+    require_module("ziglang")
+    target = targets.load("macos-aarch64")
+    main = BOTH_CORES.replace("POOL", "gcd").replace("CORE", ", QOS_CLASS_USER_INITIATED")
+    parallel(target, tmp_path, "#include <unistd.h>" + main)
+    toolchain.find(target).run([*STRICT, "-O1", "-I.", "-c", "main.c", "-o", "main.o"], tmp_path)
+    assert (tmp_path / "edgekit" / "threads.h").exists()
