@@ -72,7 +72,7 @@ def kernels() -> str:
     with np.load(ROOT / "examples/digits/calib.npz") as data:
         samples = {"x": data["x"][:8]}
     graphs = [
-        edgekit.quantize_model(floats, samples, settings)[0] if settings else floats
+        edgekit.quantize_model(floats, samples, settings, calibrate="minmax")[0] if settings else floats
         for settings in NUMBERS.values()
     ]
     kinds: dict[tuple[object, ...], list[Target]] = {}

@@ -95,9 +95,13 @@ def torch_settings() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def exports(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of exported networks of torch, which test processes share."""
+    """The folder of exported networks of torch, which test processes share, and runs as well."""
     require_module("torch")
     require_module("onnxscript")
+    from support import networks, object_cache
+
+    if kept := object_cache.folder():
+        return object_cache.fixtures(kept, networks.version())
     base = tmp_path_factory.getbasetemp()
     return (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "exports"
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support import random_cases
 from support.tools import require, require_module, require_shared
 
 from edgekit.codegen.compilation.build import run
@@ -17,7 +18,7 @@ from edgekit.core.passes.simplify import simplify
 from edgekit.core.types import Array
 
 NETWORKS = ("pretrainedResnet_quant", "kws_ref_model", "vww_96_int8", "ad01_int8")
-SAMPLES = 1000  # of each network
+SAMPLES = random_cases.same(200)  # of each network
 ALONE = 20  # of them are simulated one by one, all of them in batches
 BATCH = 25
 
@@ -73,7 +74,7 @@ def test_simulator_and_c_give_the_integers_of_litert(name: str) -> None:
     verify(graph)
     simple = simplify(graph)
     verify(simple)
-    inputs = random_inputs(graph, SAMPLES)
+    inputs = random_inputs(graph, len(SAMPLES), 2026 + SAMPLES.start)
     expected = litert_says(path, inputs)
     compiled = run(simple, target.load("host"), [{simple.inputs[0]: x} for x in inputs])
     for x, right in zip(inputs[:ALONE], expected, strict=False):

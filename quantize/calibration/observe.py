@@ -205,18 +205,23 @@ def least_entropy(s: Statistics) -> Range:
     the counts, with outliers at the ends, and their means over each step."""
     x, seen = s.centres, s.counts.astype(np.float64)
     seen[_BINS // 2 - 1 : _BINS // 2 + 1] = 0  # zeros are exact in any range, and would outnumber all else
+    below = np.cumsum(seen) - seen
     best, least = minmax(s), np.inf
     for kept in np.linspace(1.0, 0.3, 36):
         low, high = min(s.low, 0.0) * kept, max(s.high, 0.0) * kept
-        inside = (x >= low) & (x <= high)
-        if not seen[inside].any():
+        first, last = np.searchsorted(x, low), np.searchsorted(x, high, "right") - 1
+        if below[last] + seen[last] == below[first]:
             continue
-        clipped = seen[inside].copy()
-        clipped[0] += seen[x < low].sum()
-        clipped[-1] += seen[x > high].sum()
-        step = ((x[inside] - low) / ((high - low) / 255 or 1.0)).astype(np.intp)
-        used = seen[inside] > 0
-        total = np.bincount(step, seen[inside], 256)
+        is_used = seen[first : last + 1] > 0  # of thousands, mostly few are
+        is_used[[0, -1]] = True  # what is outside counts at the ends
+        at = first + np.flatnonzero(is_used)
+        inside = seen[at]
+        clipped = inside.copy()
+        clipped[0] += below[first]
+        clipped[-1] += seen.sum() - below[last] - seen[last]
+        step = ((x[at] - low) / ((high - low) / 255 or 1.0)).astype(np.intp)
+        used = inside > 0
+        total = np.bincount(step, inside, 256)
         cells = np.bincount(step, used, 256)
         told = np.where(used, (total / np.maximum(cells, 1))[step], 0.0)
         p, q = clipped / clipped.sum(), told / told.sum()

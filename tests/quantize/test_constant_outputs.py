@@ -76,8 +76,8 @@ KINDS: Mapping[str, Callable[[], Graph]] = {
 }
 SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "int8": {},
-    "int8 ports": {"io": "int8"},
-    "int16": {"activations": "int16"},
+    "int8 ports": {"io": "int8", "calibrate": "minmax"},  # outputs do not depend on how ranges are found
+    "int16": {"activations": "int16", "calibrate": "minmax"},
     "f16": {"dtype": "f16"},
     "bf16 everywhere": {"dtype": "bf16", "activations": "bf16"},
 }

@@ -2,6 +2,7 @@
 
 A call is known by the compiler's version, its arguments, and the content of its folder and of what else the
 arguments name; what it left in the folder is kept, with its warnings. Programs run each time.
+What torch exports of its networks is kept, too.
 The variable EDGEKIT_TEST_CACHE names another folder for it; empty, it means to compile everything.
 """
 
@@ -12,6 +13,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import tempfile
 import time
@@ -27,6 +29,7 @@ from edgekit.codegen.compilation import toolchain
 _VARIABLE = "EDGEKIT_TEST_CACHE"
 MAX_BYTES = 3 << 30  # of the whole cache: what was not used for longest goes first
 _MAX_INPUT = 64 << 20
+_MAX_SECONDS = 14 * 24 * 3600  # without use
 _WARNINGS, _OUTPUT, _CHECKOUT = "<warnings>", "<output>", "<checkout>"  # no names of files
 _HERE, _ELSEWHERE = "", "<elsewhere>/"  # before the names of files that lie in the folder, or not
 _SYSTEM = ("/usr/", "/dev/")
@@ -92,6 +95,17 @@ def tidy() -> None:
             return
         path.unlink(missing_ok=True)
         total -= stat.st_size
+
+
+def fixtures(kept: Path, version: str) -> Path:
+    """A folder for what tests made of this version; others go when they were not used for long."""
+    chosen = kept / "exports" / version
+    chosen.mkdir(parents=True, exist_ok=True)
+    os.utime(chosen)
+    for other in chosen.parent.iterdir():
+        if other.stat().st_mtime < time.time() - _MAX_SECONDS:
+            shutil.rmtree(other, ignore_errors=True)
+    return chosen
 
 
 def _key(command: Sequence[str], place: Path) -> str | None:
