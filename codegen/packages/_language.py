@@ -60,7 +60,9 @@ class Language:
     def check(self, target: Target) -> None:
         """EdgeKitError where programs of this language do not run."""
         on_boards = self.about.get("boards", False) and not is_wasm(target)
-        if target.gpu or not (on_boards or _shared_library.platform_of(target)):
+        place = _shared_library.platform_of(target)
+        fits = on_boards or (place and ("sources" in self.about or place.has_libraries))
+        if target.gpu or not fits:
             hint = "--target host, x86-64, aarch64 or another of a PC or phone; edgekit targets lists them"
             what = f"there is no package {self.name} for target {target.name}"
             raise EdgeKitError("E0103", what, hint=hint)

@@ -27,8 +27,13 @@ class Platform:
     """A machine and its system."""
 
     machine: str  # x86_64 or aarch64
-    system: str  # linux, macos or windows
+    system: str  # linux, macos, windows, or one whose apps are compiled with the library: android, ios
     options: str = ""  # of zig, for its processor
+
+    @property
+    def has_libraries(self) -> bool:
+        """May a package bring a compiled library?"""
+        return self.system in ("linux", "macos", "windows")
 
     @property
     def suffix(self) -> str:
@@ -48,12 +53,15 @@ def platform_of(target: Target) -> Platform | None:
     if match := next(triples, None):
         machine, system, options = match.groups()
         system = target.startup if system == "freestanding" else system  # tests run it without a C library
+        system = "android" if any("-android" in name for name in target.compilers) else system
     elif target.name == "host":
         machine, system, options = platform.machine().lower(), platform.system().lower(), ""
     else:
         return None
     found = Platform(_MACHINES.get(machine, machine), {"darwin": "macos"}.get(system, system), options)
-    is_known = found.machine in _MACHINES.values() and found.system in ("linux", "macos", "windows")
+    is_known = found.machine in _MACHINES.values() and (
+        found.has_libraries or found.system in ("android", "ios")
+    )
     return found if is_known else None
 
 

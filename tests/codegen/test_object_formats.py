@@ -19,7 +19,20 @@ int at(int i) { return numbers[i] + *addresses[i & 1] + counters[i & 15]++ + cha
 """
 
 
-@pytest.mark.parametrize("name", ["aarch64", "riscv64", "windows-x86-64", "macos-aarch64", "aarch64-ios"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "aarch64",
+        "aarch64-android",
+        "aarch64-ios",
+        "aarch64-ios-simulator",
+        "macos-aarch64",
+        "macos-x86-64",
+        "riscv64",
+        "windows-aarch64",
+        "windows-x86-64",
+    ],
+)
 def test_code_constants_and_variables_are_told_apart(name: str, tmp_path: Path) -> None:
     require_module("ziglang")
     target = targets.load(name)

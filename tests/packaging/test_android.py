@@ -132,7 +132,13 @@ def test_java_takes_unusual_types_names_and_states(program: Program, module: str
 
 @pytest.mark.parametrize(
     ("target", "filter"),
-    [("host", ""), ("x86-64", ""), ("aarch64", '"arm64-v8a"'), ("x86-64-avx2", '"x86_64"')],
+    [
+        ("host", ""),
+        ("x86-64", ""),
+        ("aarch64", '"arm64-v8a"'),
+        ("aarch64-android", '"arm64-v8a"'),
+        ("x86-64-avx2", '"x86_64"'),
+    ],
 )
 def test_portable_c_is_for_every_abi(target: str, filter: str, tmp_path: Path) -> None:
     """What has instructions of a processor is for this one."""

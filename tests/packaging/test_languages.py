@@ -260,7 +260,9 @@ def test_python_keeps_states(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 def test_wheels_for_other_systems_have_their_tags() -> None:
     require_module("ziglang")
     tags = {
+        "windows-aarch64": "win_arm64",
         "windows-x86-64": "win_amd64",
+        "macos-x86-64": "macosx_11_0_x86_64",
         "macos-aarch64": "macosx_11_0_arm64",
         "aarch64": "manylinux_2_17_aarch64",
         "x86-64-avx2": "manylinux_2_17_x86_64",
@@ -280,6 +282,17 @@ def test_a_target_without_an_operating_system_is_refused(kind: str, target: str)
         return
     with pytest.raises(EdgeKitError, match="E0103 there is no package"):
         packages.check([kind], [], targets.load(target))
+
+
+@pytest.mark.parametrize("target", ["aarch64-android", "aarch64-ios", "aarch64-ios-simulator"])
+def test_phones_get_what_their_apps_compile(target: str) -> None:
+    """Apps have no wheels there."""
+    for kind in _language.languages():
+        if "sources" in _language.Language(kind).about:
+            packages.check([kind], [], targets.load(target))
+        else:
+            with pytest.raises(EdgeKitError, match="E0103 there is no package"):
+                packages.check([kind], [], targets.load(target))
 
 
 def test_ports_in_the_arena_are_refused() -> None:
