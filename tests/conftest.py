@@ -100,8 +100,8 @@ def exports(tmp_path_factory: pytest.TempPathFactory) -> Path:
     require_module("onnxscript")
     from support import networks, object_cache
 
-    if kept := object_cache.folder():
-        return object_cache.fixtures(kept, networks.version())
+    if kept := object_cache.exports([Path(networks.__file__)]):
+        return kept
     base = tmp_path_factory.getbasetemp()
     return (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "exports"
 

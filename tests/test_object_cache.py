@@ -1,11 +1,12 @@
 """The cache of what compilers made: it returns exactly that, and forgets nothing that decides over it."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from support import object_cache
-from support.tools import require
+from support.tools import require, require_module
 
 COMMAND = ("cc", "-c", "-Wunused-variable", "-I.", "a.c", "-o", "a.o")
 
@@ -121,3 +122,22 @@ def test_the_oldest_go_first(
     monkeypatch.setattr(object_cache, "MAX_BYTES", second.stat().st_size)
     object_cache.tidy()
     assert [first.exists(), second.exists()] == [False, True]
+
+
+def test_exports_of_other_models_lie_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for package in ("torch", "onnx", "onnxscript"):
+        require_module(package)
+    monkeypatch.setenv("EDGEKIT_TEST_CACHE", str(tmp_path / "cache"))
+    source = tmp_path / "models.py"
+    source.write_text("x = 1")
+    first = object_cache.exports([source])
+    assert first
+    assert object_cache.exports([source]) == first
+    source.write_text("x = 2")
+    second = object_cache.exports([source])
+    assert second != first
+    os.utime(first, (0, 0))
+    assert object_cache.exports([source]) == second
+    assert not first.exists()
+    monkeypatch.setenv("EDGEKIT_TEST_CACHE", "")
+    assert object_cache.exports([source]) is None

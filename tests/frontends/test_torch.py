@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from support.random_models import Dice
 from support.tools import require_module
-from support.torch_exports import check, exported, simulated
+from support.torch_exports import check, kept, simulated
 
 from edgekit.converters.file_formats.json_record import Record
 from edgekit.converters.onnx import reader as onnx_reader
@@ -39,7 +39,7 @@ def test_operators_compute_what_torch_computes(name: str, core: bool, torch: Any
     from support.torch_cases import flat
 
     family = CASES[name]
-    graph = convert(exported(family.module(), family.inputs, tmp_path / "net.pt2", core))
+    graph = convert(kept(f"family-{name}", family.module(), family.inputs, tmp_path, core))
     simple = simplify(graph)
     verify(simple)
     found = simulated(simple, family.inputs)
@@ -132,7 +132,7 @@ def test_plain_networks_have_no_transpose_but_at_their_ends(name: str, torch: An
     from support import networks
 
     x = np.ascontiguousarray(networks.sample(name, seed=3)[:, :, :64, :64])
-    path = exported(networks.network(name), [torch.from_numpy(x)], tmp_path / "net.pt2")
+    path = kept(name, networks.network(name), [torch.from_numpy(x)], tmp_path)
     graph = simplify(convert(path))
     (found,) = simulate.run(graph, {graph.inputs[0]: x}).values()
     right = networks.expected(name, x)
@@ -148,7 +148,7 @@ def test_blocks_of_the_networks_of_torchvision(core: bool, torch: Any, tmp_path:
     from support.torch_cases import Family
 
     family = Family((sample(),), BLOCKS)
-    graph = simplify(convert(exported(family.module(), family.inputs, tmp_path / "net.pt2", core)))
+    graph = simplify(convert(kept("torchvision", family.module(), family.inputs, tmp_path, core)))
     with torch.no_grad():
         right = family.module()(*family.inputs)
     for name, mine, y in zip(BLOCKS, simulated(graph, family.inputs), right, strict=True):

@@ -9,12 +9,10 @@ measured on random images and its scales are random, so that folding it changes 
 activations keep a sane range through all layers. Needs torch and onnxscript.
 """
 
-import hashlib
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache, partial
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -29,14 +27,6 @@ Array = npt.NDArray[np.float32]
 # already, and dynamo stores the weights in a second file. "dynamo_raw" is the graph before torch tidies it:
 # with batch normalization and all shape arithmetic.
 EXPORTERS = ("torchscript", "dynamo", "dynamo_raw")
-
-
-def version() -> str:
-    """What decides over the content of files: this text, and the exporters."""
-    digest = hashlib.sha256(Path(__file__).read_bytes())
-    for package in ("torch", "onnx", "onnxscript"):
-        digest.update(f"{package} {metadata.version(package)}".encode())
-    return digest.hexdigest()[:16]
 
 
 def export(name: str, exporter: str, folder: Path) -> Path:

@@ -18,8 +18,9 @@ import subprocess
 import tempfile
 import time
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from importlib import metadata
 from pathlib import Path
 
 from support.tools import ROOT
@@ -29,6 +30,7 @@ from edgekit.codegen.compilation import toolchain
 _VARIABLE = "EDGEKIT_TEST_CACHE"
 MAX_BYTES = 3 << 30  # of the whole cache: what was not used for longest goes first
 _MAX_INPUT = 64 << 20
+_EXPORTERS = ("torch", "onnx", "onnxscript")
 _MAX_SECONDS = 14 * 24 * 3600  # without use
 _WARNINGS, _OUTPUT, _CHECKOUT = "<warnings>", "<output>", "<checkout>"  # no names of files
 _HERE, _ELSEWHERE = "", "<elsewhere>/"  # before the names of files that lie in the folder, or not
@@ -97,9 +99,16 @@ def tidy() -> None:
         total -= stat.st_size
 
 
-def fixtures(kept: Path, version: str) -> Path:
-    """A folder for what tests made of this version; others go when they were not used for long."""
-    chosen = kept / "exports" / version
+def exports(sources: Iterable[Path]) -> Path | None:
+    """The folder, if results are kept, for what torch exports of models that these files define. Other
+    ones go when they were not used for long."""
+    kept = folder()
+    if kept is None:
+        return None
+    digest = hashlib.sha256("".join(f"{p} {metadata.version(p)} " for p in _EXPORTERS).encode())
+    for source in sources:
+        digest.update(source.read_bytes())
+    chosen = kept / "exports" / digest.hexdigest()[:16]
     chosen.mkdir(parents=True, exist_ok=True)
     os.utime(chosen)
     for other in chosen.parent.iterdir():

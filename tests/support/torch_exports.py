@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from support import object_cache
 from support.tools import require_module
 
 from edgekit.converters.torch_export.reader import convert
@@ -23,6 +26,18 @@ def exported(module: Any, inputs: Sequence[Any], path: Path, core: bool = False,
     with torch.no_grad():
         program = torch.export.export(module, tuple(inputs), **how)
         torch.export.save(program.run_decompositions() if core else program, path)
+    return path
+
+
+def kept(name: str, module: Any, inputs: Sequence[Any], folder: Path, core: bool = False) -> Path:
+    """The same, once for all runs: of a module that support/ defines under this name, with seeded weights."""
+    sources = [*Path(__file__).parent.glob("torch_*.py"), Path(__file__).with_name("networks.py")]
+    path = (object_cache.exports(sorted(sources)) or folder) / f"{name}{'-core' * core}.pt2"
+    if not path.exists():
+        exported(module, inputs, folder / path.name, core)
+        new = path.with_suffix(f".{os.getpid()}")  # other processes see a file whole or not
+        shutil.copyfile(folder / path.name, new)
+        os.replace(new, path)
     return path
 
 
