@@ -15,7 +15,8 @@ from edgekit.codegen import packages
 from edgekit.codegen.compilation import budget, publish, sbom, stack, toolchain, wasm
 from edgekit.codegen.compilation.objects import named_sections, section_sizes
 from edgekit.codegen.compilation.publish import write as write
-from edgekit.codegen.cost import instructions
+from edgekit.codegen.cost import code_size, instructions
+from edgekit.codegen.cost.code_size import CodeSize
 from edgekit.codegen.execution import runner
 from edgekit.codegen.execution.driver import Driver
 from edgekit.codegen.library_map import LibraryMap, library_map
@@ -88,6 +89,8 @@ class Report:
     repeated_weights: Mapping[str, int] = field(default_factory=dict)  # stored in several layouts: bytes more
     packages: tuple[Packaged, ...] = ()  # made of it, in folders of their own
     map: LibraryMap | None = field(default=None, repr=False, compare=False, metadata={"json": False})
+    # Where it was not compiled, and the kernels of the target are known from other libraries.
+    code_estimate: CodeSize | None = field(default=None, repr=False, metadata={"json": False})
 
     @property
     def flash_bytes(self) -> int | None:
@@ -230,6 +233,7 @@ def build(
         warning=budget.warning(program, sizes),
         packages=tuple(one.summary for one in made),
         map=library_map(program, sizes, sections, instructions.estimated(program, optimize)),
+        code_estimate=None if sizes else code_size.estimated(program, files, optimize),
     )
 
 

@@ -20,7 +20,7 @@ from edgekit.core.progress import Progress
 from edgekit.core.target import Target
 
 _BARE = Path(str(files("edgekit.runtime_c"))) / "bare"
-_ENTRY = "edgekit_module.c"
+ENTRY = "edgekit_module.c"
 _MOST = 2**32 - wasm.PAGE  # bytes: more than any model has
 
 
@@ -61,7 +61,7 @@ def link(
         stack = build.stack_bound(program, folder)
         assert stack is not None, "the compilers of WebAssembly tell of every frame"
         stack += -stack % 16
-        (folder / _ENTRY).write_text(_entry(program, stack, threads), encoding="utf-8")
+        (folder / ENTRY).write_text(entry(program, stack, threads), encoding="utf-8")
         data, pages = _linked(program, objects, folder, compiler, optimize, stack, threads)
         verified = None
         if check or (check is None and not runner.why_not_here(program.target)):
@@ -74,7 +74,7 @@ def link(
     return Module(program.target.name, threads, data, pages, stack, verified)
 
 
-def _entry(program: Program, stack: int, threads: bool) -> str:
+def entry(program: Program, stack: int, threads: bool) -> str:
     """The C file with the memory of a run, and the functions that JavaScript calls."""
     ports = [f"ek_port_{port.c}" for port in (*program.inputs, *program.outputs)]
     state = ["&ek_module_state"] * bool(program.states)
@@ -107,7 +107,7 @@ def _linked(
     """Link once to learn how many pages of memory there are, and once more to state that as the most, too.
     The stack is below everything else: where it ended, an access would trap and not destroy anything."""
     flags = [*build.BASE_FLAGS, verify.LEVEL[optimize], *program.target.cflags]
-    command = [*flags, *runner.compile_flags(program.target), "-I.", _ENTRY, *objects]
+    command = [*flags, *runner.compile_flags(program.target), "-I.", ENTRY, *objects]
     if not compiler.name.startswith("zig"):  # which brings memcpy and memset itself
         command.append(str(_BARE / "common.c"))
     command += [*wasm.LINK_FLAGS, f"-Wl,-z,stack-size={stack}"]

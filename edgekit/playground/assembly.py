@@ -19,6 +19,11 @@ from edgekit.core.distribution import NAME
 from edgekit.reports import pages
 
 PYODIDE = "0.27.7"
+CLANG = "22.0.0-git20542-10"  # of the npm package @yowasp/clang, which compiles for WebAssembly alone
+_CLANG_FILES = (
+    *("bundle.js", "llvm-resources.tar", "llvm.core.wasm.gz"),
+    *("llvm.core2.wasm", "llvm.core3.wasm", "llvm.core4.wasm"),
+)
 _OWN_FILES = ("pyodide.mjs", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
 # What EdgeKit imports in the page beside numpy; native parts of them are left out.
 _PACKAGES = ("flatbuffers", "jinja2", "markupsafe", "onnx", "protobuf", "typing_extensions")
@@ -28,14 +33,18 @@ _LEFT_OUT = re.compile(
 _HERE = Path(__file__).parent
 
 
-def assemble(pyodide: Path, folder: Path) -> None:
+def assemble(pyodide: Path, clang: Path, folder: Path) -> None:
     """Write the page into a folder. `pyodide` holds its npm package, and as numpy.whl the numpy that its lock
-    file names; EdgeKit and the packages that it needs are those of this environment."""
+    file names; `clang` holds what is needed of a compiler. EdgeKit and the packages that it needs are those
+    of this environment."""
     runtime = folder / "pyodide"
     runtime.mkdir(parents=True, exist_ok=True)
     for name in _OWN_FILES:
         (runtime / name).write_bytes((pyodide / name).read_bytes())
     (runtime / "numpy.zip").write_bytes((pyodide / "numpy.whl").read_bytes())
+    (folder / "clang").mkdir(exist_ok=True)
+    for name in _CLANG_FILES:
+        (folder / "clang" / name).write_bytes((clang / name).read_bytes())
     with zipfile.ZipFile(folder / "edgekit.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in sorted(site_packages()):
             archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)

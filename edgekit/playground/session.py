@@ -23,6 +23,8 @@ from edgekit.core import simulate
 from edgekit.core.errors import EdgeKitError, bug, raise_all
 from edgekit.core.ir import Graph
 from edgekit.core.types import Array, DType
+from edgekit.playground import module
+from edgekit.playground.module import Compilation
 from edgekit.reports import library_page
 from edgekit.reports.library_page import LibraryFigures, PageOptions
 from edgekit.samples import arrays
@@ -45,6 +47,7 @@ class Session:
         self.built: Graph | None = None
         self.samples: dict[str, Array] = {}
         self.library = self.folder / "library"
+        self.compilation: Compilation | None = None
 
     def targets(self) -> Answer:
         """What a model can be built for, by name."""
@@ -53,7 +56,7 @@ class Session:
     def open(self, files: Mapping[str, bytes], bindings: str = "") -> Answer:
         """Read a model of one file, or of some that belong together: the first of them that is read.
         `bindings` binds what it leaves open, as `x=1,3,224,224 sequence=64`."""
-        self.model = self.built = None
+        self.model = self.built = self.compilation = None
         self.samples = {}
         shapes, dims = bound(bindings)
         self.progress("reading the model")
@@ -104,38 +107,61 @@ class Session:
         made = api.build(
             graph, self.library, target=wanted, optimize=optimize, verify=False, progress=self.progress
         )
-        self.built = graph
+        self.built, self.compilation = graph, None
         self.progress("drawing the report")
         figures = replace(LibraryFigures.of(made, wanted, optimize), verified="", compiler="")
         options = PageOptions(graph=graph, difference=difference, warnings=warnings)
         return {
             "report": library_page.render(figures, options),
-            "files": self.files(),
+            "files": {name: _text(data) for name, data in self.files().items()},
         }
 
-    def files(self) -> dict[str, str]:
+    def files(self) -> dict[str, bytes]:
         """The generated files."""
         found = sorted(path for path in self.library.rglob("*") if path.is_file())
-        return {str(path.relative_to(self.library)): path.read_text("utf-8") for path in found}
+        return {str(path.relative_to(self.library)): path.read_bytes() for path in found}
 
     def archive(self) -> bytes:
         """The generated files in a zip."""
         made = io.BytesIO()
         with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
-            for name, text in self.files().items():
-                archive.writestr(zipfile.ZipInfo(name), text)
+            for name, data in self.files().items():
+                archive.writestr(zipfile.ZipInfo(name), data)
         return made.getvalue()
 
     def run(self, index: int) -> Answer:
         """The outputs of the last build for one of the user's samples, or for seeded random numbers."""
-        graph = self.built or self._opened()
-        if self.samples:
-            given = arrays.samples(graph, self.samples)
-            sample, source = given[index % len(given)], f"sample {index % len(given) + 1} of {len(given)}"
-        else:
-            sample, source = simulate.random_inputs(graph, index), f"random numbers, seed {index}"
-        outputs = next(iter(simulate.run_each(graph, [sample])))
-        return {"source": source, "outputs": list(_largest(outputs))}
+        sample, source = self._sample(index)
+        outputs = next(iter(simulate.run_each(self._last(), [sample])))
+        found: Answer = {"source": source, "outputs": list(_largest(outputs))}
+        if self.compilation:
+            found["inputs"] = module.given(self.compilation.program, sample)
+        return found
+
+    def sources(self) -> Answer:
+        """What the compiler of the page makes a module of the last build's model of."""
+        self.progress("generating C for WebAssembly")
+        self.compilation = module.compilation(self._last())
+        return self.compilation.plain() | {"outputs": module.sizes(self.compilation.program)}
+
+    def compare(self, index: int, outputs: Mapping[str, str]) -> Answer:
+        """The module's outputs for a sample beside those of the simulator."""
+        assert self.compilation
+        sample, _ = self._sample(index)
+        expected = next(iter(simulate.run_each(self._last(), [sample])))
+        return {"verdict": module.compared(module.taken(self.compilation.program, outputs), expected)}
+
+    def _sample(self, index: int) -> tuple[Mapping[str, Array], str]:
+        """A sample, and what it is."""
+        graph = self._last()
+        if not self.samples:
+            return simulate.random_inputs(graph, index), f"random numbers, seed {index}"
+        given = arrays.samples(graph, self.samples)
+        return given[index % len(given)], f"sample {index % len(given) + 1} of {len(given)}"
+
+    def _last(self) -> Graph:
+        """What was built last, or is open."""
+        return self.built or self._opened()
 
     def _stacked(self) -> dict[str, Array]:
         """The first samples, counted by a dimension in front."""
@@ -190,6 +216,14 @@ def only_native(graph: Graph) -> Graph:
             "E0202", f"this page cannot hold {names}", hint="edgekit build takes it on your machine"
         )
     return graph
+
+
+def _text(data: bytes) -> str:
+    """To read on the page."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return f"{len(data):,} bytes of weights, which the assembler includes"
 
 
 def described(graph: Graph) -> Answer:

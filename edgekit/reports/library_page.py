@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from edgekit.api import Difference, Estimate, Graph, Report
 from edgekit.codegen.cost.bench import LayerCost
+from edgekit.codegen.cost.code_size import CodeSize
 from edgekit.codegen.library_map import LibraryMap
 from edgekit.core.target import Target
 from edgekit.reports import library_charts as charts
@@ -49,6 +50,7 @@ class LibraryFigures:
     verified: str = ""
     compiler: str = ""
     warnings: tuple[str, ...] = ()
+    code_estimate: CodeSize | None = None  # where it was not compiled
 
     @staticmethod
     def of(found: Report | Estimate, target: Target, optimize: str) -> LibraryFigures:
@@ -73,6 +75,7 @@ class LibraryFigures:
             verified,
             compiler,
             (warning,) if warning else (),
+            found.code_estimate if isinstance(found, Report) else None,
         )
 
     @property
@@ -204,8 +207,7 @@ class Fact:
 
 def _facts(figures: LibraryFigures, main: LayerCosts) -> Iterator[Fact]:
     found, memory, run = figures.map, figures.target.memory, figures.map.run
-    parts = "" if figures.code is None else f"code {figures.code:,} + constants {figures.constants or 0:,}"
-    yield _of_bank("Flash", figures.flash, parts or "weights alone: not compiled", memory.get("flash"))
+    yield _flash(figures, memory.get("flash"))
     stack = "stack unknown" if figures.stack is None else f"stack {figures.stack:,}"
     state = f" + state {figures.state:,}" if figures.state else ""
     yield _of_bank("RAM", figures.ram, f"arena {found.arena_bytes:,}{state} + {stack}", memory.get("ram"))
@@ -222,6 +224,21 @@ def _facts(figures: LibraryFigures, main: LayerCosts) -> Iterator[Fact]:
     if figures.verified:
         is_no = figures.verified.startswith("no")
         yield Fact("Verified", "no" if is_no else "yes", figures.verified.removeprefix("no: "))
+
+
+def _flash(figures: LibraryFigures, have: int | None) -> Fact:
+    """To the byte where it was compiled; else the weights to the byte, and code about, if it is known."""
+    if figures.code is not None:
+        parts = f"code {figures.code:,} + constants {figures.constants or 0:,}"
+        return _of_bank("Flash", figures.flash, parts, have)
+    if not (about := figures.code_estimate):
+        return _of_bank("Flash", figures.flash, "weights alone: not compiled", have)
+    low, high = (round(about.bytes / (1 + sign * about.error), -1) for sign in (1, -1))
+    code = f"code about {round(about.bytes, -1):,}, {low:,.0f} to {high:,.0f} for nine of ten networks"
+    found = _of_bank(
+        "Flash", figures.flash + about.bytes, f"weights {figures.flash:,} + {code}: not compiled", have
+    )
+    return replace(found, value=f"about {found.value}")
 
 
 def _of_bank(name: str, need: int, note: str, have: int | None) -> Fact:

@@ -34,6 +34,10 @@ export default async (page, { wrong, screenshot }) => {
   await page.click("#tab-run");
   await page.click("#run");
   await settled();
+  await page.click("#compile");
+  await page.waitForFunction(() => /batches/.test(document.getElementById("module").textContent));
+  await settled();
+  found.module = await text("module");
   found.outputs = await text("outputs");
   await page.click("#tab-code");
   const [download] = await Promise.all([page.waitForEvent("download"), page.click("#download")]);

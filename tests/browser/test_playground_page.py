@@ -3,6 +3,7 @@
 import base64
 import io
 import json
+import re
 import zipfile
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 from support.nets import Net
 from support.node_tools import Browser, node
-from support.pyodide import pyodide
+from support.pyodide import clang, pyodide
 from support.sites import site
 from support.tools import ROOT
 
@@ -26,7 +27,7 @@ PNG = b"\x89PNG\r\n\x1a\n"
 @pytest.fixture(scope="module")
 def playground(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("playground")
-    assemble(pyodide(), folder)
+    assemble(pyodide(), clang(), folder)
     return folder
 
 
@@ -60,8 +61,13 @@ def test_a_visitor_sees_what_becomes_of_a_model(chromium: Browser, playground: P
     with zipfile.ZipFile(io.BytesIO(base64.b64decode(found["archive"]))) as archive:
         assert {name: archive.read(name).decode() for name in archive.namelist()} == found["int8"]
     assert "digits on cortex-m4" in found["report"]
-    assert "not compiled" in found["report"]
-    assert "sample 1 of 450" in found["outputs"]
+    assert re.search(
+        r"about [\d.]+ KB\n.*code about [\d,]+, .* for nine of ten networks: not compiled", found["report"]
+    )
+    assert "sample 2 of 450" in found["outputs"]
+    times = r"\S+ ms a run, from \S+ to \S+ in \d+ batches"
+    equal = "equal to the simulator, bit by bit"
+    assert re.fullmatch(rf"WebAssembly of [\d,]+ B: {equal}; {times}", found["module"])
     assert found["error"].startswith("E0401 wrong.onnx is no ONNX file")
     assert found["overflow"] <= 0
     assert screenshot.read_bytes().startswith(PNG)

@@ -1,6 +1,7 @@
-"""Pyodide for tests, where there is a network or it was brought before."""
+"""Pyodide and its compiler for tests, where there is a network or they were brought before."""
 
 import subprocess
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -11,8 +12,17 @@ from scripts import pyodide as scripts
 
 @cache
 def pyodide() -> Path:
+    return _brought(scripts.pyodide, "Pyodide")
+
+
+@cache
+def clang() -> Path:
+    return _brought(scripts.clang, "Clang for WebAssembly")
+
+
+def _brought(bring: Callable[[], Path], name: str) -> Path:
     require("npm")
     try:
-        return scripts.pyodide()
+        return bring()
     except subprocess.CalledProcessError:
-        missing("Pyodide", "scripts/pyodide.py could not bring it: is there a network?")
+        missing(name, "scripts/pyodide.py could not bring it: is there a network?")

@@ -96,6 +96,7 @@ async function build() {
   $("file").value = files[before] === undefined ? Object.keys(files).find((name) => name.endsWith(".c")) : before;
   $("code").textContent = files[$("file").value];
   $("outputs").replaceChildren();
+  $("module").textContent = shipped = "";
   runs = 0;
 }
 
@@ -106,8 +107,15 @@ async function samples(name, data) {
 }
 
 async function run() {
-  const found = await answered("run", { index: runs });
+  const index = runs;
+  const found = await answered("run", { index });
   runs += 1;
+  if (found.inputs) {
+    const { outputs, times } = await compiler.ask({ run: found.inputs });
+    const { verdict } = await answered("compare", { index, outputs });
+    const [least, median, most] = [0, times.length >> 1, times.length - 1].map((i) => times[i].toPrecision(3));
+    $("module").textContent = `${shipped}: ${verdict}; ${median} ms a run, from ${least} to ${most} in ${times.length} batches`;
+  }
   $("outputs").replaceChildren(element("p", `Outputs for ${found.source}, the largest values first`));
   for (const output of found.outputs) {
     const table = element("table");
@@ -122,6 +130,28 @@ async function run() {
     }
     $("outputs").append(table);
   }
+}
+
+// Clang, in a worker of its own that starts when it is wanted: 23 MB.
+const compiler = {
+  ask(message) {
+    this.worker ??= new Worker("compiler.js", { type: "module" });
+    return new Promise((resolve, reject) => {
+      this.worker.onmessage = ({ data }) => (data.failure ? reject(new Error(data.failure)) : resolve(data));
+      this.worker.onerror = (event) => reject(new Error(`the compiler could not start: ${event.message}`));
+      this.worker.postMessage(message);
+    });
+  },
+};
+let shipped = "";
+
+async function compile() {
+  const compilation = await answered("sources");
+  $("status").textContent = "compiling ...";
+  const { size } = await compiler.ask({ compilation });
+  shipped = `WebAssembly of ${size.toLocaleString("en")} B`;
+  $("module").textContent = shipped;
+  await run();
 }
 
 async function download() {
@@ -152,6 +182,7 @@ $("options").onsubmit = (event) => event.preventDefault();
 $("file").onchange = () => ($("code").textContent = files[$("file").value]);
 $("download").onclick = () => step(download);
 $("run").onclick = () => step(run);
+$("compile").onclick = () => step(compile);
 
 const tabs = [...document.querySelectorAll('[role="tab"]')];
 function select(chosen) {

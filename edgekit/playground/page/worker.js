@@ -33,6 +33,8 @@ const CALLS = {
   samples: "answer(lambda: session.take_samples(name, data.to_bytes()))",
   build: "answer(lambda: session.build(target, dtype, optimize))",
   run: "answer(lambda: session.run(index))",
+  sources: "answer(session.sources)",
+  compare: "answer(lambda: session.compare(index, outputs.to_py()))",
 };
 
 const started = start();

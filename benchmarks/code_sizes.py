@@ -1,0 +1,248 @@
+"""Measures the code of kernels for estimates without a compiler, and says how far off these are.
+
+The tables in targets/code_sizes come from libraries of some random layers and from networks. Each network is
+also estimated from everything but the networks of its architecture: that is the error."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from multiprocessing import Pool
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.calibration_graph import Layers
+from benchmarks.calibration_plans import PLANS
+from benchmarks.reliability.networks import networks
+from benchmarks.results import RELIABILITY, table, write_section
+from edgekit.codegen.compilation import build, toolchain
+from edgekit.codegen.compilation.objects import named_sections
+from edgekit.codegen.compilation.publish import write
+from edgekit.codegen.cost import code_size
+from edgekit.codegen.cost.code_size import FOLDER, Uses
+from edgekit.codegen.lowering.compact_weights import fit
+from edgekit.codegen.printing.render import Optimize, render
+from edgekit.codegen.program import Program, compile_graph
+from edgekit.core import target as targets
+
+_OPTIMIZE: Optimize = "speed"
+_FAMILIES = 5  # of layers in a library
+_REPEATED = 0.4  # of libraries that have each family twice
+_MOST = 0.9  # of the networks, which the stated error holds for
+_FORMATS = ("int8", "int16", "int4", "bf16", "f32")  # at the ends of the names of networks
+_NOTE = """\
+Code and parameters of layers as the playground states them, which has no compiler for boards, against
+compiled libraries at `--optimize speed`. Every network is estimated from random layers and from the networks
+of other architectures. Weights are exact, so that flash is off by less."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A compiled library: what it is made of, and what its parts take."""
+
+    target: str
+    network: str  # empty for random layers
+    uses: Uses
+    layers: Sequence[Sequence[int]]  # code and parameters of each
+    functions: Mapping[str, Sequence[int]]
+    run: int  # code of the library itself
+    code: int
+    parameters: int
+    weights: int
+
+    @property
+    def bytes(self) -> int:
+        return self.code + self.parameters
+
+    @property
+    def architecture(self) -> str:
+        return " ".join(word for word in self.network.split() if word not in _FORMATS)
+
+
+def measured(network: str, program: Program) -> Measured:
+    """Compile a library, and look at its sections."""
+    files = render(program, _OPTIMIZE)
+    with tempfile.TemporaryDirectory(prefix="edgekit-") as made:
+        folder, compiler = Path(made), toolchain.find(program.target)
+        write(files, folder)
+        objects = build.compile_objects(program, files, folder, compiler, _OPTIMIZE)
+        sizes = build.measure(program, objects, folder, compiler)
+        sections = named_sections(folder / path for path in objects)
+    assert sizes
+    layers, own = [], {constant.c for constant in program.constants}
+    for line in program.lines:
+        names = [f"{program.name}_{line.c}", f"{program.name}_{line.c}_part", f"{line.c}_params"]
+        own.update(names)
+        code = sum(sections.get(("text", each), 0) for each in names[:2])
+        layers.append((code, sections.get(("rodata", names[2]), 0)))
+    functions: dict[str, tuple[int, int]] = {}
+    run = 0
+    for (section, part), size in sections.items():
+        if part.startswith("ek_"):
+            code, constants = functions.get(code_size.plain(part), (0, 0))
+            more = (code + size, constants) if section == "text" else (code, constants + size)
+            functions[code_size.plain(part)] = more
+        elif part not in own and section == "text":
+            run += size
+    parameters = sizes.constants - program.weight_bytes
+    uses = code_size.uses(program, files)
+    weights = program.weight_bytes
+    return Measured(
+        program.target.name, network, uses, layers, functions, run, sizes.code, parameters, weights
+    )
+
+
+def of_layers(target: str, job: tuple[int, int]) -> Measured:
+    """A library of some random layers of a plan."""
+    number, seed = job
+    kinds, rounding, families = PLANS[number]
+    net = Layers(7000 * number + seed, kinds, rounding)
+    chosen = [
+        families[i] for i in net.rng.choice(len(families), min(_FAMILIES, len(families)), replace=False)
+    ]
+    for family in chosen * (2 if net.rng.random() < _REPEATED else 1):
+        family(net)
+    small = {name for i, name in enumerate(net.outputs) if i % 2 and seed % 2}
+    return measured("", compile_graph(net.graph(), targets.load(target), compact=small))
+
+
+def of_network(chosen: Sequence[str], number: int) -> list[Measured]:
+    """A network, for each of some targets."""
+    network = list(networks())[number]
+    graph = network.graph()
+    return [measured(network.name, fit(graph, targets.load(name), optimize=_OPTIMIZE)) for name in chosen]
+
+
+def tabled(found: Sequence[Measured]) -> dict[str, Any]:
+    """Means of what layers and functions took; zeros count, of functions that compilers left out."""
+    layers: dict[str, dict[str, list[Sequence[int]]]] = {}
+    functions: dict[str, dict[str, list[Sequence[int]]]] = {}
+    for one in found:
+        for kernel, took in zip(one.uses.layers, one.layers, strict=True):
+            layers.setdefault(kernel, {}).setdefault(one.uses.kind(kernel), []).append(took)
+        for name, kind in one.uses.shared.items():
+            functions.setdefault(name, {}).setdefault(kind, []).append(one.functions.get(name, (0, 0)))
+    rows = np.array([[1, len(one.uses.layers)] for one in found])
+    base, step = np.linalg.lstsq(rows, np.array([one.run for one in found]), rcond=None)[0]
+    known = {name: _means(kinds) for name, kinds in sorted(functions.items())}
+    return {
+        "run": [round(float(base), 1), round(float(step), 2)],
+        "layers": {name: _means(kinds) for name, kinds in sorted(layers.items())},
+        "functions": {name: kinds for name, kinds in known.items() if any(map(any, kinds.values()))},
+    }
+
+
+def _means(kinds: Mapping[str, Sequence[Sequence[int]]]) -> dict[str, list[float]]:
+    return {
+        kind: [round(statistics.mean(part), 1) for part in zip(*sizes, strict=True)]
+        for kind, sizes in sorted(kinds.items())
+    }
+
+
+@dataclass(frozen=True)
+class Off:
+    """A network whose architecture had no part in its estimate."""
+
+    network: str
+    code: float  # the error, as a share of code and parameters
+    flash: float
+
+
+def held_out(found: Sequence[Measured], name: str, like: str) -> Iterator[Off]:
+    """The networks of a target, estimated from libraries of this or another one."""
+    own = [one for one in found if one.target == name and one.network]
+    base = [one for one in found if one.target == like]
+    for architecture in sorted({one.architecture for one in own}):
+        known = tabled([one for one in base if one.architecture != architecture])
+        for one in own:
+            if one.architecture == architecture:
+                more = code_size.sum_of(one.uses, known).bytes - one.bytes
+                yield Off(one.network, more / one.bytes, more / (one.bytes + one.weights))
+
+
+def _within(shares: Sequence[float]) -> float:
+    """What most of them are within."""
+    return sorted(map(abs, shares))[int(_MOST * len(shares))]
+
+
+def row(target: str, like: str, off: Sequence[Off]) -> list[str]:
+    code, flash = [one.code for one in off], [one.flash for one in off]
+    worst = max(off, key=lambda one: abs(one.code))
+    return [
+        target + (f", by the table of {like}" if like != target else ""),
+        str(len(off)),
+        *(f"{share:.0%}" for share in (statistics.mean(map(abs, code)), _within(code))),
+        f"{worst.code:+.0%} ({worst.network})",
+        *(
+            f"{share:.1%}"
+            for share in (statistics.mean(map(abs, flash)), _within(flash), max(map(abs, flash)))
+        ),
+    ]
+
+
+def main() -> None:
+    """Measure, compare, write."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("targets", nargs="+", help="NAME, or NAME=OTHER for one with the table of another")
+    parser.add_argument("--rounds", type=int, default=4, help="so often is a family drawn, in the mean")
+    parser.add_argument("--keep", type=Path, required=True, help="a file of measurements, to go on with")
+    parser.add_argument("--jobs", type=int, default=2)
+    arguments = parser.parse_args()
+    likes = {name: like or name for name, _, like in (word.partition("=") for word in arguments.targets)}
+    found = kept(arguments.keep)
+    missing = [name for name in likes if not any(one.target == name for one in found)]
+    jobs = [
+        (number, seed)
+        for number, (_, _, families) in enumerate(PLANS)
+        for seed in range(-(-arguments.rounds * len(families) // _FAMILIES))
+    ]
+    with Pool(arguments.jobs) as pool, arguments.keep.open("a", encoding="utf-8") as file:
+        parts = [pool.imap(partial(of_layers, name), jobs) for name in missing if likes[name] == name]
+        parts += [pool.imap(partial(of_network, missing), range(len(list(networks()))))] if missing else []
+        for part in parts:
+            for each in part:
+                for one in each if isinstance(each, list) else [each]:
+                    file.write(json.dumps(asdict(one)) + "\n")
+                    found.append(one)
+    rows = []
+    FOLDER.mkdir(exist_ok=True)
+    for name, like in likes.items():
+        off = list(held_out(found, name, like))
+        rows.append(row(name, like, off))
+        content: dict[str, Any] = {"like": like}
+        if name == like:
+            error = round(_within([one.code for one in off]), 3)
+            own = [one for one in found if one.target == name]
+            content = {"compiler": toolchain.find(targets.load(name)).name}
+            content |= {_OPTIMIZE: {"error": error, **tabled(own)}}
+        (FOLDER / f"{name}.json").write_text(_lines(content), encoding="utf-8")
+    head = ["processor", "networks", "mean", "nine of ten", "most", "of flash: mean", "nine of ten", "most"]
+    text = f"{_NOTE}\n\n{table(head, rows)}"
+    print(text)
+    write_section("code_sizes", "Code sizes without a compiler", text, on=RELIABILITY)
+
+
+def kept(path: Path) -> list[Measured]:
+    """What an earlier run measured."""
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    rows = [json.loads(line) for line in lines]
+    return [
+        Measured(**row | {"uses": Uses(tuple(row["uses"]["layers"]), row["uses"]["shared"])}) for row in rows
+    ]
+
+
+def _lines(content: Mapping[str, Any]) -> str:
+    """A line for each kernel and function: what changes can be read."""
+    text = json.dumps(content)
+    return text.replace('}, "ek_', '},\n"ek_').replace('{"ek_', '{\n"ek_') + "\n"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,167 @@
+"""Bytes of code where no compiler is at hand: estimated from libraries that were compiled elsewhere.
+
+The tables in targets/code_sizes (benchmarks/code_sizes.py) say what each function of a kernel took, where one
+layer calls it, for whose shapes compilers specialise it, and where several do. The functions of a library are
+found in its text, from its run function on."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from edgekit.codegen.printing.render import Optimize
+from edgekit.codegen.program import Program
+
+FOLDER = Path(str(files("edgekit.targets"))) / "code_sizes"
+_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+_FUNCTION = re.compile(
+    r"^(?![#/*}]|typedef|extern)[A-Za-z_][^\n;{}=]*?\b(\w+)\([^;{}]*?\)\s*\{\n(.*?)^\}", re.M | re.S
+)
+_MACRO = re.compile(r"^#define (\w+)(?:\(([^)]*)\))?((?:.*\\\n)*.*)$", re.MULTILINE)
+_EXPANDED = re.compile(r"^(EK_\w+)\(([^()]*)\)$", re.MULTILINE)  # a macro that defines functions
+_CALLED = re.compile(r"\b(ek_\w+)\(")
+_WORD = re.compile(r"\w+")
+_VERSION = re.compile(r"_[0-9a-f]{8}$")
+ONCE, OFTEN = "once", "often"
+
+
+@dataclass(frozen=True)
+class CodeSize:
+    """What the code of a library takes, and the parameters of its layers."""
+
+    code: int
+    parameters: int
+    error: float  # of both together, as a share: nine of ten networks held out were within it
+    unknown: tuple[str, ...]  # kernels of which nothing is known: they are not in it
+
+    @property
+    def bytes(self) -> int:
+        return self.code + self.parameters
+
+
+@dataclass(frozen=True)
+class Uses:
+    """What a library is made of: its layers' kernels, and the functions that those call."""
+
+    layers: tuple[str, ...]  # the kernel's function, of each layer
+    shared: Mapping[str, str]  # by the name of a function: who calls it, as keys of tables have it
+
+    def kind(self, kernel: str) -> str:
+        """Is it one layer's, for whose shape a compiler specialises it, or several layers'?"""
+        return ONCE if self.layers.count(kernel) == 1 else OFTEN
+
+
+def estimated(program: Program, texts: Mapping[str, bytes], optimize: Optimize) -> CodeSize | None:
+    """From the files of a library; None for a processor without a table, and for kernels that it lacks."""
+    known = table(program.target.name, program.target.core, optimize)
+    found = sum_of(uses(program, texts), known) if known else None
+    return found if found and not found.unknown else None
+
+
+def sum_of(found: Uses, known: Mapping[str, Any]) -> CodeSize:
+    """What a table says of the parts of a library."""
+    code = float(known["run"][0] + known["run"][1] * len(found.layers))
+    parameters = 0.0
+    unknown = []
+    for kernel in found.layers:
+        if kernel in known["layers"]:
+            own, constants = _of(known["layers"][kernel], found.kind(kernel))
+            code, parameters = code + own, parameters + constants
+        else:
+            unknown.append(kernel)
+    for name, kind in found.shared.items():
+        if name in known["functions"]:
+            own, constants = _of(known["functions"][name], kind)
+            code, parameters = code + own, parameters + constants
+    return CodeSize(round(code), round(parameters), known.get("error", 0.0), tuple(dict.fromkeys(unknown)))
+
+
+def _of(sizes: Mapping[str, list[float]], kind: str) -> list[float]:
+    """Those of this kind; where it was not seen, those of the same kernel, of several kernels, or of any."""
+    kernel, _, count = kind.rpartition(" ")
+    other = OFTEN if count == ONCE else ONCE
+    near = (kind, f"{kernel} {other}".lstrip(), OFTEN)
+    return next((sizes[key] for key in near if key in sizes), next(iter(sizes.values())))
+
+
+@cache
+def table(name: str, core: str, optimize: Optimize) -> Mapping[str, Any]:
+    """Of a target or of its processor, or of the one whose code is like its own; empty without one."""
+    for each in dict.fromkeys((name, core)):
+        path = FOLDER / f"{each}.json"
+        if path.is_file():
+            content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            if "like" in content:
+                return table(content["like"], content["like"], optimize)
+            found: dict[str, Any] = content.get(optimize, {})
+            return found
+    return {}
+
+
+def uses(program: Program, texts: Mapping[str, bytes]) -> Uses:
+    """What is in the files of a library."""
+    calls = _calls(text.decode() for name, text in texts.items() if name.endswith((".c", ".h")))
+    layers = tuple(line.kernel.function for line in program.lines)
+    users: dict[str, list[str]] = {}
+    for line in program.lines:
+        for name in _reached(calls, f"{program.name}_{line.c}", line.kernel.symbol):
+            users.setdefault(name, []).append(line.kernel.function)
+    return Uses(layers, {name: _kind(kernels) for name, kernels in users.items()})
+
+
+def _kind(kernels: list[str]) -> str:
+    """Who calls a function: `KERNEL once`, `KERNEL often`, or `often` where layers of several kernels do."""
+    if len(set(kernels)) > 1:
+        return OFTEN
+    return f"{kernels[0]} {ONCE if len(kernels) == 1 else OFTEN}"
+
+
+def _calls(texts: Iterable[str]) -> Mapping[str, set[str]]:
+    """By the name of a function or of a macro: the words in it."""
+    found: dict[str, set[str]] = {}
+    for text in texts:
+        plain = _COMMENT.sub(" ", text)
+        macros = {name: (words, body) for name, words, body in _MACRO.findall(plain)}
+        for name, (_, body) in macros.items():
+            found.setdefault(name, set()).update(_WORD.findall(body))
+        for name, body in _FUNCTION.findall(plain):
+            found.setdefault(name, set()).update(_WORD.findall(body))
+        for name, given in _EXPANDED.findall(plain):
+            if name in macros:
+                for made, words in _defined(*macros[name], given):
+                    found.setdefault(made, set()).update(words)
+    return found
+
+
+def _defined(names: str, body: str, given: str) -> Iterator[tuple[str, set[str]]]:
+    """The functions that a macro defines, all of whose words count for each."""
+    text = re.sub(r"\s*##\s*", "##", body.replace("\\\n", "\n"))
+    for name, value in zip(names.split(","), given.split(","), strict=False):
+        text = re.sub(rf"\b{name.strip()}\b", value.strip(), text)
+    text = text.replace("##", "")
+    words = set(_WORD.findall(text))
+    for made in _CALLED.findall(text):
+        yield made, words
+
+
+def _reached(calls: Mapping[str, set[str]], *starts: str) -> set[str]:
+    """The functions of kernels that these call, through others."""
+    seen: set[str] = set()
+    left = [start for start in starts if start]
+    while left:
+        name = left.pop()
+        if name not in seen:
+            seen.add(name)
+            left += calls.get(name, ())
+    return {plain(name) for name in seen if name.startswith("ek_")}
+
+
+def plain(name: str) -> str:
+    """Without what tells versions of a function apart."""
+    return _VERSION.sub("", name)
