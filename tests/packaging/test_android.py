@@ -1,10 +1,11 @@
 """Library modules for Android: their JNI and Java compiled and run by a JDK, with the simulator's results."""
 
+import re
 from pathlib import Path
 
 import pytest
 from support.language_packages import CLASSES, Steps, check_answer, made, ran, several, small, stream
-from support.tools import require
+from support.tools import ROOT, require
 
 from edgekit.codegen.packages._language import Language
 from edgekit.codegen.program import Program
@@ -56,6 +57,26 @@ final class Names {
         System.out.print(String.join("\\n", edgekit.digits.Model.Y_CLASSES) + "\\n");
     }
 }
+"""
+
+
+def kotlin() -> str:
+    """The Kotlin of docs/apps.md as a program that prints what it found."""
+    page = (ROOT / "docs/apps.md").read_text(encoding="utf-8")
+    (text,) = re.findall(r"^```kotlin\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    imports, _, body = text.partition("\n\n")
+    assert body.endswith("}\n")
+    shown = "    println(Model.Y_CLASSES[best(scores)])\n"
+    return f"""{imports}
+
+fun best(scores: FloatArray): Int = scores.indices.maxBy {{ scores[it] }}!!
+
+fun main(paths: Array<String>) {{
+    val bytes = java.nio.ByteBuffer.wrap(java.io.File(paths[0]).readBytes())
+    bytes.order(java.nio.ByteOrder.LITTLE_ENDIAN)
+    val image = FloatArray(Model.X_SIZE) {{ bytes.getFloat() }}
+    {body[:-2]}{shown}}}
+}}
 """
 
 
@@ -119,6 +140,14 @@ def test_java_classifies_and_gives_the_numbers_of_the_simulator(tmp_path: Path) 
     command = compiled(package, *programs, by_cmake=True)
     check_runs(package, program, command)
     check_answer(ran(*command, "Classify", "example/sample/x.bin", folder=package, LANG="C.UTF-8"), test)
+    (package / "Use.kt").write_text(kotlin())
+    compiler = (require("kotlinc"), "-cp", "classes", "Use.kt", "-include-runtime", "-d", "use.jar")
+    ran(*compiler, folder=package, JAVA_OPTS=FAST)
+    *options, classes = command
+    said = ran(
+        *options, f"{classes}:use.jar", "UseKt", "example/sample/x.bin", folder=package, LANG="C.UTF-8"
+    )
+    assert said == f"{CLASSES[test.expected[0]['y'].argmax()]}\n"
     said = ran(*command, "Names", folder=package, LANG="C.UTF-8")
     assert said == "".join(f"{name}\n" for name in CLASSES)
 
