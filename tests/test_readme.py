@@ -71,6 +71,16 @@ def test_the_commands_work(folder: Path) -> None:
     assert shown == pictures.shape(pictures.terminal(scenes)), "run scripts/pictures.py"
 
 
+def test_pictures_come_first() -> None:
+    """The terminal and the report, before the first heading and the first block of code."""
+    start = PAGE[: PAGE.index("```")]
+    assert [Path(link).name for link in re.findall(r"!\[[^\]]+\]\(([^)]+)\)", start)] == [
+        "terminal.svg",
+        "report.png",
+    ]
+    assert "\n## " not in start
+
+
 def test_pictures_are_small() -> None:
     assert pictures.TERMINAL.stat().st_size < 50_000
     assert pictures.REPORT.stat().st_size < 200_000
