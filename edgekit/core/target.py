@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from importlib.resources import files
@@ -92,10 +91,14 @@ def load(name: str) -> Target:
         if not path.is_file():
             raise EdgeKitError("E0106", f"no target file {name}")
         return parse(path.stem, _text(path))
-    file = files("edgekit.targets") / f"{name}.toml"
     if name not in names():
         raise EdgeKitError("E0106", f"unknown target {name}", hint=suggest.hint(name, names()))
-    return _parsed(name, file.read_text(encoding="utf-8"))
+    return _of_edgekit(name)
+
+
+@cache
+def _of_edgekit(name: str) -> Target:
+    return _parsed(name, (files("edgekit.targets") / f"{name}.toml").read_text(encoding="utf-8"))
 
 
 def _text(path: Path) -> str:
@@ -124,9 +127,11 @@ def with_runner(target: Target, runner: str) -> Target:
     return replace(target, runner=runner)
 
 
-def names() -> Iterator[str]:
+@cache
+def names() -> tuple[str, ...]:
     """The targets that come with EdgeKit."""
-    yield from sorted(f.name[:-5] for f in files("edgekit.targets").iterdir() if f.name.endswith(".toml"))
+    found = (f.name for f in files("edgekit.targets").iterdir())
+    return tuple(sorted(name.removesuffix(".toml") for name in found if name.endswith(".toml")))
 
 
 def parse(name: str, text: str) -> Target:

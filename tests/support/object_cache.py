@@ -2,7 +2,7 @@
 
 A call is known by the compiler's version, its arguments, and the content of its folder and of what else the
 arguments name; what it left in the folder is kept, with its warnings. Programs run each time.
-What torch exports of its networks is kept, too.
+What torch exports of networks is kept, too, and what onnx computes of its cases.
 The variable EDGEKIT_TEST_CACHE names another folder for it; empty, it means to compile everything.
 """
 
@@ -30,7 +30,7 @@ from edgekit.codegen.compilation import toolchain
 _VARIABLE = "EDGEKIT_TEST_CACHE"
 MAX_BYTES = 3 << 30  # of the whole cache: what was not used for longest goes first
 _MAX_INPUT = 64 << 20
-_EXPORTERS = ("torch", "onnx", "onnxscript")
+_EXPORTERS = ("torch", "onnx", "onnxscript", "numpy")
 _MAX_SECONDS = 14 * 24 * 3600  # without use
 _WARNINGS, _OUTPUT, _CHECKOUT = "<warnings>", "<output>", "<checkout>"  # no names of files
 _HERE, _ELSEWHERE = "", "<elsewhere>/"  # before the names of files that lie in the folder, or not
@@ -100,12 +100,12 @@ def tidy() -> None:
 
 
 def exports(sources: Iterable[Path]) -> Path | None:
-    """The folder, if results are kept, for what torch exports of models that these files define. Other
+    """The folder, if results are kept, for what torch or onnx makes of models that these files define. Other
     ones go when they were not used for long."""
     kept = folder()
     if kept is None:
         return None
-    digest = hashlib.sha256("".join(f"{p} {metadata.version(p)} " for p in _EXPORTERS).encode())
+    digest = hashlib.sha256(" ".join(map(_release, _EXPORTERS)).encode())
     for source in sources:
         digest.update(source.read_bytes())
     chosen = kept / "exports" / digest.hexdigest()[:16]
@@ -115,6 +115,13 @@ def exports(sources: Iterable[Path]) -> Path | None:
         if other.stat().st_mtime < time.time() - _MAX_SECONDS:
             shutil.rmtree(other, ignore_errors=True)
     return chosen
+
+
+def _release(package: str) -> str:
+    try:
+        return f"{package} {metadata.version(package)}"
+    except metadata.PackageNotFoundError:
+        return ""
 
 
 def _key(command: Sequence[str], place: Path) -> str | None:

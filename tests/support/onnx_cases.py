@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pickle
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +16,7 @@ import onnx
 from onnx import ModelProto, TensorProto, TypeProto, ValueInfoProto, numpy_helper
 from onnx.backend.test.case.test_case import TestCase
 from onnx.backend.test.loader import DATA_DIR, load_model_tests
+from support import object_cache
 
 from edgekit.core.types import Array
 from edgekit.onnx_backend import input_names
@@ -42,11 +45,24 @@ class Case:
 
 @cache
 def cases() -> tuple[Case, ...]:
-    """Every case of the installed onnx; names differ."""
+    """Every case of the installed onnx; names differ. onnx computes them by its reference, for seconds: they
+    are kept."""
+    kept = object_cache.exports([Path(__file__)])
+    if kept and (path := kept / "cases.pickle").exists():
+        return tuple(pickle.loads(path.read_bytes()))
+    made = tuple(_computed())
+    if kept:
+        new = path.with_suffix(f".{os.getpid()}")
+        new.write_bytes(pickle.dumps(made))
+        os.replace(new, path)
+    return made
+
+
+def _computed() -> Iterator[Case]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # its generators divide by zero on purpose
-        node = [case for test in load_model_tests(kind="node") for case in _cases(test)]
-    return (*node, *_models())
+        yield from [case for test in load_model_tests(kind="node") for case in _cases(test)]
+    yield from _models()
 
 
 def _cases(test: TestCase) -> Iterator[Case]:
