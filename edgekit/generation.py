@@ -10,9 +10,10 @@ import numpy as np
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
 from edgekit.core.simulate import Session
+from edgekit.core.text.decoder import DecoderForm
 from edgekit.core.text.sampler import Sampler
 from edgekit.core.text.tokenizer import Tokenizer, TokenStream
-from edgekit.core.types import Array, DType
+from edgekit.core.types import Array
 
 _FORM = "it takes graphs as `edgekit convert FOLDER` makes them: docs/language-models.md"
 
@@ -64,15 +65,11 @@ class _Decoder:
     """A decoder in the simulator, and how many tokens it has read."""
 
     def __init__(self, graph: Graph) -> None:
-        names = (*graph.inputs, *graph.outputs)
-        types = {name: graph.type(name) for name in names}
-        caches = [state.initial.type for state in graph.states if state.initial.type.rank == 4]
-        fits = names == ("token", "position", "logits") and types["logits"].rank == 2 and bool(caches)
-        if not fits or any(types[name].dtype is not DType.S32 for name in graph.inputs):
+        form = DecoderForm.of(graph)
+        if form is None:
             raise EdgeKitError("E0103", f"{graph.name} is no decoder that text can be run with", hint=_FORM)
         self.session = Session(graph)
-        self.chunk, self.words = types["token"].size, types["logits"].shape[1]
-        self.positions = min(type.shape[2] for type in caches)
+        self.chunk, self.words, self.positions = form.chunk, form.words, form.positions
         self.count = 0
 
     def check(self, ids: Sequence[int]) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import edgekit
 from edgekit.codegen.compilation import build, publish, toolchain, wasm
 from edgekit.codegen.execution import runner
+from edgekit.codegen.packages._text import text_of
 from edgekit.codegen.packages._zeros import without_zeros
 from edgekit.codegen.printing.render import Optimize, Weights, environment
 from edgekit.codegen.program import Program
@@ -86,6 +87,7 @@ def entry(program: Program, stack: int, threads: bool) -> str:
             p=program,
             version=edgekit.__version__,
             guard=program.name.upper(),
+            text=text_of(program),
             workers=(program.target.cores - 1) * threads,
             stack=stack,
             wants_exact=wasm.wants_exact(program),
@@ -107,9 +109,8 @@ def _linked(
     """Link once to learn how many pages of memory there are, and once more to state that as the most, too.
     The stack is below everything else: where it ended, an access would trap and not destroy anything."""
     flags = [*build.BASE_FLAGS, verify.LEVEL[optimize], *program.target.cflags]
-    command = [*flags, *runner.compile_flags(program.target), "-I.", ENTRY, *objects]
-    if not compiler.name.startswith("zig"):  # which brings memcpy and memset itself
-        command.append(str(_BARE / "common.c"))
+    common = str(_BARE / "common.c")  # memcpy and memset, where a library calls them
+    command = [*flags, *runner.compile_flags(program.target), "-I.", ENTRY, common, *objects]
     command += [*wasm.LINK_FLAGS, f"-Wl,-z,stack-size={stack}"]
     if threads:  # a worker begins with a stack of its own
         command += ["-Wl,--shared-memory", "-Wl,--export=__stack_pointer"]

@@ -20,6 +20,7 @@ from edgekit.codegen.packages._features import Feature, needed
 from edgekit.codegen.packages._helpers import HELPER_WORDS, audio, image, likely
 from edgekit.codegen.packages._module import Module, link
 from edgekit.codegen.packages._node_example import example
+from edgekit.codegen.packages._text import text_of
 from edgekit.codegen.packages._words import meaning
 from edgekit.codegen.printing.render import environment, model_origin
 from edgekit.codegen.program import Port, Program, compile_graph
@@ -176,6 +177,7 @@ def _text(request: PackageRequest, modules: list[Built], web: Web | None) -> Any
         "takes": inputs[0]["array"] if len(inputs) == 1 else Code("Partial<Inputs>"),
         "gives": outputs[0]["array"] if len(outputs) == 1 else "Outputs",
         "states": bool(program.states),
+        "text": text_of(program),
         "cores": program.target.cores if any(module.threads for _, _, module in modules) else 1,
         "in_arena": program.ports == "arena",
         "builds": builds,

@@ -1,4 +1,4 @@
-"""The pages of the examples: draw and read, play and hear."""
+"""The pages of the examples: draw and read, play and hear, begin a text and see it go on."""
 
 import json
 import math
@@ -15,16 +15,17 @@ from support.npm_packages import package
 from support.sites import site
 from support.tools import require, require_module
 
-from edgekit import quantize_model
+from edgekit import convert, generate, quantize_model
 from examples.keywords import record
 from examples.keywords.speech import RATE, features
 
+MANUAL = EXAMPLES / "manual" / "model"
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Both examples as their READMEs build them."""
+    """The examples as their READMEs build them."""
     require_module("ziglang")
     folder = tmp_path_factory.mktemp("examples")
     for name, helpers in (("digits", ("image",)), ("keywords", ())):
@@ -34,6 +35,8 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
             samples = {"x": data["x"][::4]}
         graph, _ = quantize_model(EXAMPLES / name / f"{name}.onnx", samples, io="int8")
         package(graph, folder / name / "build", "wasm32-simd", helpers=helpers)
+    shutil.copytree(EXAMPLES / "manual" / "web", folder / "manual", ignore=ignored)
+    package(convert(MANUAL, name="manual"), folder / "manual" / "build", "wasm32-simd")
     return folder
 
 
@@ -69,6 +72,16 @@ def test_recorded_words_are_heard(either: Browser, pages: Path, tmp_path: Path) 
         actions = Path(__file__).parent / "listen.mjs"
         visit = either.visit(f"{url}/", actions, screenshot=str(screenshot))
     assert visit.result == {word: f"I heard: {word}" for word in record.SPOKEN}
+    assert visit.errors == []
+    assert screenshot.read_bytes().startswith(PNG)
+
+
+def test_a_page_goes_on_with_a_text(either: Browser, pages: Path, tmp_path: Path) -> None:
+    screenshot, text, tokens = tmp_path / "text.png", "The return statement", 12
+    with site(pages / "manual") as url:
+        actions = Path(__file__).parent / "write.mjs"
+        visit = either.visit(f"{url}/", actions, text=text, tokens=tokens, screenshot=str(screenshot))
+    assert visit.result == text + "".join(generate(convert(MANUAL), text, tokens=tokens))
     assert visit.errors == []
     assert screenshot.read_bytes().startswith(PNG)
 

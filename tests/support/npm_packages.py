@@ -36,11 +36,15 @@ def package(graph: Graph, folder: Path, target: str = "wasm32-simd", **options: 
     return folder / "npm"
 
 
+def stem_of(made: Path) -> str:
+    """The name that the files of a package begin with."""
+    return next(made.glob("*.worker.js")).name.removesuffix(".worker.js")
+
+
 def in_node(made: Path, samples: Sequence[Mapping[str, Array]], entry: str = "") -> list[list[Any]]:
     """The outputs of each sample as lists of numbers, in one instance. Inputs and outputs go by position:
     names that C cannot have, or has twice, are others in JavaScript."""
-    stem = next(made.glob("*.worker.js")).name.removesuffix(".worker.js")
-    script = made / f"{stem}{entry}.js"
+    script = made / f"{stem_of(made)}{entry}.js"
     given = [[x.reshape(-1).tolist() for x in sample.values()] for sample in samples]
     answers: list[list[Any]] = json.loads(
         node(BROWSER_TESTS / "run.mjs", str(script), given=json.dumps(given))
@@ -60,7 +64,7 @@ def run_script(made: Path, body: str) -> str:
     """Run statements that may use createModel, the `folder` of the package as a URL, and check()."""
     script = made.parent / "script.mjs"
     script.write_text(
-        'import { createModel, inputs, outputs } from "./npm/digits.js";\n'
+        f'import {{ createModel, inputs, outputs }} from "./npm/{stem_of(made)}.js";\n'
         'const folder = new URL("./npm/", import.meta.url);\n'
         "function check(right) { if (!right) throw new Error('not so'); }\n"
         f'{body}\nconsole.log("good");\n'

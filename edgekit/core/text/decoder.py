@@ -1,0 +1,29 @@
+"""The form of graphs that text can be run with: a token and its position in, logits out, caches as states."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from edgekit.core.ir import Graph
+from edgekit.core.types import DType
+
+
+@dataclass(frozen=True)
+class DecoderForm:
+    """How many tokens a run takes, how many words have a logit, and how many positions the caches hold."""
+
+    chunk: int
+    words: int
+    positions: int
+
+    @staticmethod
+    def of(graph: Graph) -> DecoderForm | None:
+        """None for other graphs."""
+        names = (*graph.inputs, *graph.outputs)
+        if names != ("token", "position", "logits") or graph.type("logits").rank != 2:
+            return None
+        caches = [state.initial.type for state in graph.states if state.initial.type.rank == 4]
+        if not caches or any(graph.type(name).dtype is not DType.S32 for name in graph.inputs):
+            return None
+        positions = min(type.shape[2] for type in caches)
+        return DecoderForm(graph.type("token").size, graph.type("logits").shape[1], positions)
