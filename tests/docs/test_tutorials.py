@@ -4,6 +4,7 @@ import contextlib
 import doctest
 import importlib
 import io
+import os
 import re
 import runpy
 import shlex
@@ -75,7 +76,7 @@ def app_tools(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         require(program)
     cargo.configure(folder)
     known = {**cargo.settings(folder / ".cargo"), "PIP_TARGET": str(folder / "site"), "PIP_NO_DEPS": "1"}
-    del known["PATH"]
+    known["PATH"] = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     for name, value in known.items():
         monkeypatch.setenv(name, value)
     (folder / "site").mkdir()
