@@ -1,9 +1,12 @@
 """What the playground asks of EdgeKit, and what it brings instead of compiled packages."""
 
+import base64
 import importlib.util
+import io
 import json
 import shutil
 import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +19,10 @@ from support.nets import Net
 from support.tools import ROOT
 
 from edgekit import EdgeKitError, save
+from edgekit.core import simulate
 from edgekit.core.ops.cast import Cast
 from edgekit.core.ops.dense import Dense
-from edgekit.core.types import DType
+from edgekit.core.types import Array, DType
 from edgekit.playground import assembly, session
 from edgekit.playground.session import Session, answer
 
@@ -87,6 +91,41 @@ def test_what_is_no_number_is_shown() -> None:
     (found,) = session._largest({"y": np.array([1.0, np.inf, np.nan, 1 / 3], np.float32)})
     shown = {one["index"]: one["value"] for one in json.loads(json.dumps(found, allow_nan=False))["largest"]}
     assert shown == {0: "1", 1: "inf", 2: "nan", 3: "0.333333"}
+
+
+def test_large_weights_are_bytes() -> None:
+    """Which the assembler includes: in the zip as they are, on the page in words."""
+    net, made = Net(), Session()
+    dense = net(Dense(), net.x(1, 600), net.random(600, 600), net.random(600), name="y")
+    path = made.folder / "wide.ek"
+    save(net.done(dense).with_name("wide"), path)
+    made.open({"wide.ek": path.read_bytes()})
+    shown = made.build("cortex-m4", "same", "speed")["files"]
+    weights = made.files()["wide_weights.bin"]
+    assert len(weights) > 4 * 600 * 600
+    assert shown["wide_weights.bin"] == f"{len(weights):,} bytes of weights, which the assembler includes"
+    with zipfile.ZipFile(io.BytesIO(made.archive())) as archive:
+        assert archive.read("wide_weights.bin") == weights
+
+
+def test_the_module_gets_samples_and_is_compared(opened: Session) -> None:
+    """What the page's compiler gets, and verdicts on what a module would give."""
+    sources = opened.sources()
+    assert {"digits.c", "digits_weights.c", "edgekit_module.c", "bare/common.c"} <= set(sources["arguments"])
+    assert {"digits.h", "bare/string.h"} <= sources["files"].keys()
+    assert sources["outputs"] == {"y": 40}
+    found = opened.run(2)
+    x = np.frombuffer(base64.b64decode(found["inputs"]["x"]), np.float32)
+    assert np.array_equal(x, simulate.random_inputs(opened.model, 2)["x"].reshape(-1))
+    (expected,) = next(iter(simulate.run_each(opened.model, [{"x": x.reshape(1, 1, 8, 8)}]))).values()
+
+    def verdict(y: Array) -> str:
+        words = opened.compare(2, {"y": base64.b64encode(y.astype(np.float32).tobytes()).decode()})["verdict"]
+        assert isinstance(words, str)
+        return words
+
+    assert verdict(expected) == "equal to the simulator, bit by bit"
+    assert verdict(expected + np.float32(0.5)) == "at most 0.5 off the simulator"
 
 
 def test_targets_are_all(opened: Session) -> None:
