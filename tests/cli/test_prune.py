@@ -45,7 +45,7 @@ def test_flash_may_be_that_of_int8(cli: CommandLine) -> None:
     require_module("ziglang")
     where = ["--target", "cortex-m4", "--flash", "8K", "--as", "int8", "--calib", "calib.npz"]
     cli.ok("prune", "digits.onnx", *where, "-o", "small.ek")
-    cli.ok("quantize", "small.ek", "--calib", "calib.npz", "-o", "small8.ek")
+    cli.ok("quantize", "small.ek", "--calib", "calib.npz", "-o", "small8.ek", "--calibrate", "minmax")
     report = api.build("small8.ek", "out", target="cortex-m4", verify=False)
     assert report.flash_bytes is not None
     assert report.flash_bytes <= 8 << 10
@@ -55,7 +55,7 @@ def test_blocks_in_the_tile_of_the_target(cli: CommandLine) -> None:
     where = ["--blocks", "60%", "--target", "cortex-m4", "--calib", "calib.npz"]
     answer = cli.ok("prune", "digits.onnx", *where, "-o", "small.ek")
     assert re.search(r"blocks of +zero\n.* +60%", answer.out), answer.out
-    cli.ok("quantize", "small.ek", "--calib", "calib.npz", "-o", "small8.ek")
+    cli.ok("quantize", "small.ek", "--calib", "calib.npz", "-o", "small8.ek", "--calibrate", "minmax")
     kernels = [
         layer.kernel for layer in api.build("small8.ek", "out", target="cortex-m4", verify=False).layers
     ]
@@ -114,7 +114,7 @@ def test_what_makes_no_sense(cli: CommandLine, words: list[str], said: str) -> N
 
 
 def test_quantized_models_are_pruned_before(cli: CommandLine) -> None:
-    cli.ok("quantize", "digits.onnx", "--calib", "calib.npz", "-o", "q.ek")
+    cli.ok("quantize", "digits.onnx", "--calib", "calib.npz", "-o", "q.ek", "--calibrate", "minmax")
     answer = cli("prune", "q.ek", "--ratio", "50%")
     assert answer.code == Exit.UNSUPPORTED
     assert "prune the float model" in answer.err
