@@ -1,9 +1,11 @@
 """Training with the device's arithmetic: values to the bit, gradients, ranges that learn."""
 
+import itertools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -179,7 +181,7 @@ def test_a_model_that_pt2e_prepared_keeps_its_integers(is_qat: bool, monkeypatch
     require_module("torchao")
     pt2e = import_module("torchao.quantization.pt2e.quantize_pt2e")
     rules = import_module("torchao.testing.pt2e._xnnpack_quantizer")
-    skip_other_convolutions(monkeypatch)
+    skip_other_patterns(monkeypatch)
     torch.manual_seed(0)
     layers = (nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU(), nn.Flatten(), nn.Linear(288, 4))
     model = nn.Sequential(*layers).train(is_qat)
@@ -199,16 +201,24 @@ def test_a_model_that_pt2e_prepared_keeps_its_integers(is_qat: bool, monkeypatch
     assert set(ek.convert(converted, (x,)).values) == set(graph.values)
 
 
-def skip_other_convolutions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """pt2e exports 24 patterns of each kind of convolution, in 5 s: those of two dimensions are all here."""
-    folding = import_module("torchao.quantization.pt2e.qat_utils")
-    fold = folding._fold_conv_bn_qat_helper
+def skip_other_patterns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """pt2e exports 27 patterns of each of four kinds of convolution, for seconds: here is one of two
+    dimensions, with a bias, quantized by channels."""
+    patterns = import_module("torchao.quantization.pt2e.qat_utils")
 
-    def fold_some(net: Any, convolution: Any, *arguments: Any, **options: Any) -> Any:
-        wanted = convolution is nn.functional.conv2d
-        return fold(net, convolution, *arguments, **options) if wanted else net
+    def for_two_dimensions(rewrite: Callable[..., Any]) -> Callable[..., Any]:
+        def some(net: Any, convolution: Any, *arguments: Any, **options: Any) -> Any:
+            wanted = convolution is nn.functional.conv2d
+            return rewrite(net, convolution, *arguments, **options) if wanted else net
 
-    monkeypatch.setattr(folding, "_fold_conv_bn_qat_helper", fold_some)
+        return some
+
+    def product(*options: Sequence[bool]) -> list[tuple[bool, ...]]:
+        return [chosen for chosen in itertools.product(*options) if chosen[:2] == (True, True)]
+
+    for name in ("_fuse_conv_bn_qat_helper", "_fold_conv_bn_qat_helper"):
+        monkeypatch.setattr(patterns, name, for_two_dimensions(getattr(patterns, name)))
+    monkeypatch.setattr(patterns, "itertools", SimpleNamespace(**{**vars(itertools), "product": product}))
 
 
 def test_what_mixes_samples_is_refused() -> None:
