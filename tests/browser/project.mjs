@@ -1,4 +1,4 @@
-// Gives a page of `edgekit new` an image where it takes one, else presses its button, and counts what it shows.
+// Gives a page of `edgekit new` an image where it takes one, else presses its button, and tells whose numbers it shows.
 export default async function (page) {
   await page.waitForFunction(() => document.getElementById("status").textContent !== "Loading");
   return page.evaluate(async () => {
@@ -15,6 +15,6 @@ export default async function (page) {
       find("run").click();
     }
     for (let i = 0; i < 100 && !find("results").textContent; i++) await new Promise((done) => setTimeout(done, 50));
-    return find("results").textContent.split("\n").length;
+    return find("results").textContent.split("\n").map((line) => line.split(" ")[1]);
   });
 }

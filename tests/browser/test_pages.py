@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pytest
+from support.language_packages import CLASSES
 from support.nets import Net
 from support.node_tools import Browser
 from support.npm_packages import DIGITS_DATA, package, script_page, simulated, small_digits
@@ -233,6 +234,23 @@ export default async (page, { npy, names, png }) => {
   return { fromFile, fromImage, fromCamera, time, mistake: await page.textContent("#result") };
 };
 """
+
+
+def test_the_page_names_classes_that_the_package_has(chromium: Browser, tmp_path: Path) -> None:
+    """As text, whatever is in them."""
+    made = package(small_digits(), tmp_path / "out", classes=CLASSES)
+    look = tmp_path / "look.mjs"
+    look.write_text(
+        "export default async (page) => {\n"
+        '  await page.waitForSelector("#run:enabled");\n'
+        '  return page.$$eval("#scores tr", (rows) => rows.map((row) => row.cells[0].textContent));\n'
+        "};\n"
+    )
+    with site(made) as url:
+        visit = chromium.visit(f"{url}/demo.html", look)
+    assert visit.errors == []
+    assert len(visit.result) == 5
+    assert set(visit.result) <= set(CLASSES)
 
 
 @pytest.mark.parametrize("name", ["digits", "universal"])

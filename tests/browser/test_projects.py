@@ -11,6 +11,7 @@ from support.sites import site
 from support.tools import require_module
 
 from edgekit import projects
+from edgekit.codegen.packages import Content
 from edgekit.core.ir import Graph
 from edgekit.core.ops.dense import Dense
 
@@ -25,8 +26,9 @@ def test_the_page_shows_results(
     chromium: Browser, tmp_path: Path, graph: Callable[[], Graph], shown: int
 ) -> None:
     require_module("ziglang")
-    made = projects.create(tmp_path / "page", graph(), projects.find("web"), verify=False)
+    known = Content(tuple(f"<{i}>" for i in range(shown)))
+    made = projects.create(tmp_path / "page", graph(), projects.find("web"), content=known, verify=False)
     with site(Path(made.folder)) as url:
         visit = chromium.visit(f"{url}/", Path(__file__).parent / "project.mjs")
     assert visit.errors == []
-    assert visit.result == shown
+    assert sorted(visit.result) == sorted(known.classes)

@@ -5,11 +5,15 @@ from pathlib import Path
 
 import pytest
 from support.language_packages import CLASSES, Steps, check_answer, made, ran, several, small, stream
+from support.nets import Net
 from support.tools import ROOT, require
 
+from edgekit.codegen.lowering.compact_weights import fit
 from edgekit.codegen.packages._language import Language
 from edgekit.codegen.program import Program
 from edgekit.codegen.verification.selftest import prepare
+from edgekit.core import target as targets
+from edgekit.core.ops.reshape import Reshape
 
 FAST = "-XX:TieredStopAtLevel=1"  # these programs are short
 RUN = """\
@@ -157,6 +161,29 @@ def test_java_takes_unusual_types_names_and_states(program: Program, module: str
     package = made("android", program, tmp_path)
     (package / "Runs.java").write_text(runs(program, module))
     check_runs(package, program, compiled(package, "Runs.java"))
+
+
+def test_java_takes_as_many_classes_as_there_are(tmp_path: Path) -> None:
+    """More than a method has room for: ImageNet has 21,841."""
+    net = Net()
+    count = 21_841
+    graph = net.done(net(Reshape((1, count)), net.x(count), name="y")).with_name("wide")
+    classes = tuple(f"class {i}" for i in range(count))
+    package = made("android", fit(graph, targets.load("host")), tmp_path, classes=classes)
+    (model,) = package.glob("src/main/java/edgekit/*/Model.java")
+    (package / "Last.java").write_text(
+        "final class Last { public static void main(String[] a) {\n"
+        "java.util.List<String> names = edgekit.wide.Names.CLASSES;\n"
+        'System.out.println(names.size() + " " + names.get(names.size() - 1)); } }\n'
+    )
+    text = model.read_text().replace("Model", "Names").replace("Y_CLASSES", "CLASSES")
+    loads = 'System.loadLibrary("wide_model");'
+    assert loads in text
+    (package / "Names.java").write_text(text.replace(loads, ""))
+    ran(require("javac"), f"-J{FAST}", "-d", "classes", "Names.java", "Last.java", folder=package)
+    assert (
+        ran(require("java"), FAST, "-cp", "classes", "Last", folder=package) == f"{count} class {count - 1}\n"
+    )
 
 
 @pytest.mark.parametrize(
