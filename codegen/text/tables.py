@@ -14,7 +14,8 @@ from edgekit.core.text import unicode_classes
 from edgekit.core.text.added_tokens import AddedToken
 from edgekit.core.text.bpe import BYTE_ALPHABET, BYTE_TOKENS, Bpe
 from edgekit.core.text.characters import bounds
-from edgekit.core.text.normalizers import Prepend, Replace
+from edgekit.core.text.composition import composition
+from edgekit.core.text.normalizers import Nfc, Prepend, Replace
 from edgekit.core.text.pretokenizers import Digits, LeadingSpace, Metaspace, Pretokenizer, Words
 from edgekit.core.text.tokenizer import Tokenizer
 from edgekit.core.text.unigram import UNKNOWN_PENALTY, Unigram
@@ -41,6 +42,10 @@ class Tables:
     @cached_property
     def unsupported(self) -> str:
         normalizers, steps = self.tokenizer.normalizers, self.tokenizer.pretokenizers
+        if self.composes:
+            texts = (one.text for one in self.tokenizer.added if one.normalized)
+            stable = all(Nfc()(text) == text for text in texts)
+            return "" if stable else "added tokens that its normalizer Nfc changes"
         for step in normalizers:
             if not isinstance(step, Prepend | Replace):
                 return f"its normalizer {type(step).__name__}"
@@ -53,6 +58,11 @@ class Tables:
         if self.searches_text and any(self.texts[i] != text for text, i in self.searched.items()):
             return "a decoder that does not belong to its model"
         return ""
+
+    @property
+    def composes(self) -> bool:
+        """Is text normalized by composition (NFC), and by nothing else?"""
+        return self.tokenizer.normalizers == (Nfc(),)
 
     @cached_property
     def _normalized_space(self) -> str | None:
@@ -98,7 +108,7 @@ class Tables:
     def uses_scratch(self) -> bool:
         """Is a piece copied before the model sees it, or does the model need memory?"""
         has_front = any(isinstance(step, LeadingSpace) for step in self.splits)
-        return self.spaces is not None or has_front or self.unigram is not None
+        return self.spaces is not None or has_front or self.unigram is not None or self.composes
 
     @property
     def needs_kinds(self) -> bool:
@@ -118,7 +128,7 @@ class Tables:
 
     @property
     def reads_characters(self) -> bool:
-        return self.needs_spaces or self.bpe is None or not self.bpe.byte_level
+        return self.needs_spaces or self.bpe is None or not self.bpe.byte_level or self.composes
 
     @property
     def compares(self) -> bool:
@@ -292,6 +302,19 @@ class Tables:
     def numbers(self) -> tuple[list[int], list[int]]:
         return _planes(bounds(unicode_classes.NUMBERS))
 
+    @property
+    def decomposed(self) -> list[tuple[int, int, int]]:
+        """Characters with the one or two that they are made of; 0 where there is one."""
+        return [(code, parts[0], sum(parts[1:])) for code, parts in composition().parts.items()]
+
+    @property
+    def composed(self) -> list[tuple[int, int, int]]:
+        return [(*pair, code) for pair, code in composition().pairs.items()]
+
+    @property
+    def combining(self) -> list[tuple[int, int]]:
+        return [*composition().classes.items()]
+
     # Sizes
 
     @cached_property
@@ -304,7 +327,9 @@ class Tables:
     def room(self) -> int:
         """Of so many elements for each byte of a text, and so many more, nothing is too long."""
         growth = len(self.spaces.replacement.encode()) if self.spaces else 1
-        return growth * (6 if self.unigram else 2)
+        for_model = growth * (6 if self.unigram else 2)
+        # Composition takes two elements for a byte, and makes three bytes of one at most.
+        return 2 + 3 * for_model if self.composes else for_model
 
 
 def _planes(edges: tuple[int, ...]) -> tuple[list[int], list[int]]:

@@ -1,9 +1,11 @@
 """Tokenizers and samplers in C give the tokens and the text of Python, within their memory."""
 
 import json
+import random
 import shutil
 import struct
 import subprocess
+import unicodedata
 import zlib
 from dataclasses import replace
 from pathlib import Path
@@ -19,12 +21,13 @@ from edgekit.codegen.text.render import render
 from edgekit.codegen.text.tables import Tables
 from edgekit.converters.file_formats.json_record import Record
 from edgekit.converters.transformers.tokenizer import parse
+from edgekit.core.text.composition import composition
 from edgekit.core.text.normalizers import Prepend, Replace
 from edgekit.core.text.sampler import Sampler
 from edgekit.core.text.tokenizer import Tokenizer
 
 KINDS = (
-    *("gpt2", "llama3", "smollm", "gpt4", "numbers", "llama2", "mistral", "characters", "fused"),
+    *("gpt2", "llama3", "qwen2", "smollm", "gpt4", "numbers", "llama2", "mistral", "characters", "fused"),
     *("unigram", "unigram_first", "unigram_bytes"),
 )
 SANITIZED = ("-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
@@ -98,7 +101,24 @@ def test_tokens_and_text_are_those_of_python(kind: str, tmp_path: Path) -> None:
     assert found.at == len(found.data)
 
 
-@pytest.mark.parametrize("kind", ["llama3", "llama2", "unigram_bytes"])
+def test_text_is_composed_as_in_python(tmp_path: Path) -> None:
+    """All characters that have parts, whole and in parts, and marks in any order behind any letters."""
+    tokenizer, rng = read("qwen2"), random.Random(5)
+    data = composition()
+    wholes = [chr(code) for code in data.parts] + [chr(code) for code in range(0xAC00, 0xD7A4, 97)]
+    marks = [chr(code) for code in range(0x110000) if unicodedata.combining(chr(code))]
+    ends = [*wholes, *marks, *map(chr, range(0x1100, 0x1200)), *"aeu\u0915\u09c7"]
+    texts = ["x".join(wholes[i : i + 64]) for i in range(0, len(wholes), 64)]
+    texts += [unicodedata.normalize("NFD", text) for text in texts]
+    texts += ["".join(rng.choices(ends, k=rng.randint(1, 12))) for _ in range(600)]
+    texts += ["e" + "".join(rng.choices(marks[:40], k=rng.randint(1, 5))) for _ in range(200)]
+    driver = program(tokenizer, tmp_path)
+    found = Reader(answers(driver, "tokens", [text_record(text.encode()) for text in texts]))
+    for text in texts:
+        assert found.tokens()[1] == tokenizer.encode(text), ascii(text)
+
+
+@pytest.mark.parametrize("kind", ["llama3", "qwen2", "llama2", "unigram_bytes"])
 def test_room_is_never_exceeded(kind: str, tmp_path: Path) -> None:
     tokenizer = read(kind)
     driver = program(tokenizer, tmp_path)
@@ -157,7 +177,7 @@ def test_samplers_draw_the_tokens_of_python(tmp_path: Path) -> None:
 
 
 def test_the_files_are_c_plus_plus_and_clean_for_clang(tmp_path: Path) -> None:
-    for kind in ("smollm", "llama2", "unigram_bytes"):
+    for kind in ("smollm", "qwen2", "llama2", "unigram_bytes"):
         folder = tmp_path / kind
         folder.mkdir()
         for name, text in render(read(kind), "net", environment()).items():
