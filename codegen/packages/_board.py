@@ -102,10 +102,16 @@ def render(request: PackageRequest, template: str, **more: object) -> bytes:
         "ranked": [
             (p.c, _room(program, p), _variable(p), p.c in classes) for p in program.outputs if p.type.size > 1
         ],
+        "single": [(p.c, _variable(p)) for p in program.outputs if p.type.size == 1],
         "has_sample": _sample.fits_header(program) and any(port.type.size for port in program.inputs),
         **more,
     }
     return environment().get_template(f"boards/{template}").render(values).encode()
+
+
+def example(request: PackageRequest, entry: str = "int main(void)") -> dict[str, bytes]:
+    """A program in C around the library, for kinds whose boards have no sketches; it is not built with it."""
+    return {"example/main.c": render(request, "example.c.j2", entry=Code(entry))}
 
 
 def needs_fpu(program: Program) -> bool:

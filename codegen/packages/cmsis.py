@@ -17,4 +17,6 @@ def check(target: Target) -> None:
 def make(request: PackageRequest) -> Package:
     files = _board.library(request)
     layer = _board.render(request, "clayer.yml.j2", compiled=sources(files, request.optimize))
-    return _board.package("cmsis", request, {**files, f"{request.program.name}.clayer.yml": layer})
+    return _board.package(
+        "cmsis", request, {**files, **_board.example(request), f"{request.program.name}.clayer.yml": layer}
+    )

@@ -20,7 +20,7 @@ def check(target: Target) -> None:
 def make(request: PackageRequest) -> Package:
     """The component. A target that is named as a chip of theirs is for no other."""
     files = _board.library(request)
-    files |= {
+    files |= _board.example(request, "void app_main(void)") | {
         "CMakeLists.txt": _board.render(
             request, "esp-idf.cmake.j2", compiled=sources(files, request.optimize)
         ),

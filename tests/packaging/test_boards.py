@@ -22,7 +22,7 @@ from support.board_packages import (
     with_cmake,
 )
 from support.boards import load
-from support.language_packages import CLASSES
+from support.language_packages import CLASSES, ran, several
 from support.npm_packages import small_digits
 from support.stateful import accumulator
 from support.tools import require, require_module
@@ -31,6 +31,7 @@ from edgekit import EdgeKitError
 from edgekit.codegen.compilation import toolchain
 from edgekit.codegen.execution import runner
 from edgekit.codegen.lowering.compact_weights import fit
+from edgekit.codegen.printing.literal import stored
 from edgekit.codegen.printing.render import Optimize, sources
 from edgekit.codegen.program import Program
 from edgekit.codegen.verification.selftest import prepare
@@ -249,13 +250,40 @@ def test_packages_for_xtensa_compile_for_its_eldest_core(kind: str, target: str,
     gcc = require("xtensa-lx106-elf-gcc")
     for optimize in ("speed", "size"):
         package = made(kind, fit(small_digits(), targets.load(target), optimize=optimize), tmp_path, optimize)
-        names = [str(path) for path in package.rglob("*.c")]
+        names = [str(path) for path in package.rglob("*.c") if path.parent.name != "example"]
         command = [gcc, "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror"]
         command += ["-ffreestanding", "-fsyntax-only", f"-I{next(package.rglob('digits.h')).parent}"]
         done = subprocess.run([*command, *names], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
     if kind == "esp-idf":
         assert "targets:\n  - esp32s3\n" in (package / "idf_component.yml").read_text()
+
+
+@pytest.mark.parametrize("model", [small_digits, accumulator, lambda: several().graph])
+def test_the_example_in_c_classifies(model: Callable[[], Graph], tmp_path: Path) -> None:
+    """That of a component for a chip whose C is portable, on this machine."""
+    graph = model()
+    classes = CLASSES if graph.name == "digits" else ()
+    package = made("esp-idf", fit(graph, targets.load("esp32")), tmp_path, classes=classes)
+    (tmp_path / "main.c").write_text("void app_main(void);\nint main(void) { app_main(); }\n")
+    sources = [path for path in package.rglob("*.c") if path.name != "digits_processor.c"]
+    command = ("-std=gnu11", "-Wall", "-Wextra", "-Werror", f"-I{package}", "main.c", *sources, "-lm")
+    ran(require("gcc"), "-o", "example", *command, folder=tmp_path)
+    first, *lines = ran(tmp_path / "example", folder=tmp_path).splitlines()
+    assert first == f"{graph.name} is right on this board"
+    expected = simulate.run(graph, prepare(graph).samples[0]).values()
+    best = [stored(values).argmax() for values in expected]  # floats of 16 bits are bits to C
+    assert [line.split(" is ")[1] for line in lines] == [classes[i] if classes else str(i) for i in best]
+
+
+@pytest.mark.parametrize("kind", ["cmsis", "zephyr"])
+def test_the_example_in_c_is_the_same_for_all(kind: str, tmp_path: Path) -> None:
+    for ports in ("caller", "arena"):
+        program = fit(accumulator(), load("cortex-m4", "arm-none-eabi-gcc"), ports)
+        package = made(kind, program, tmp_path / ports)
+        flags = ("-std=gnu11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", f"-I{package}")
+        ran(require("gcc"), *flags, package / "example/main.c", folder=tmp_path)
+        assert "\nint main(void)\n" in (package / "example/main.c").read_text()
 
 
 @pytest.mark.parametrize("optimize", ["speed", "size"])
