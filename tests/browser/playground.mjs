@@ -1,9 +1,11 @@
 // Uses the playground as a visitor does: the example, int8, the generated C, a run, a file that is none, a phone's width.
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
+
+import look from "./look.mjs";
 
 const SECONDS = 120; // on a busy machine: Python itself takes several to start
 
-export default async (page, { wrong, screenshot }) => {
+export default async (page, { wrong, screenshot, ways }) => {
   page.setDefaultTimeout(SECONDS * 1000);
   const settled = () => page.waitForFunction(() => document.body.getAttribute("aria-busy") === "false");
   const text = (id) => page.evaluate((which) => document.getElementById(which).textContent, id);
@@ -39,13 +41,12 @@ export default async (page, { wrong, screenshot }) => {
   await settled();
   found.module = await text("module");
   found.outputs = await text("outputs");
+  found.looks = await look(page, { ways });
   await page.click("#tab-code");
   const [download] = await Promise.all([page.waitForEvent("download"), page.click("#download")]);
   found.archive = await download.path().then((path) => readFileSync(path).toString("base64"));
   await page.setInputFiles("#model", wrong);
   await page.waitForFunction(() => !document.getElementById("error").hidden);
   found.error = await text("error");
-  await page.setViewportSize({ width: 360, height: 740 });
-  found.overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
   return found;
 };

@@ -21,6 +21,7 @@ from edgekit.playground.assembly import assemble
 
 HERE = Path(__file__).parent
 EXAMPLES = ROOT / "examples"
+WAYS = [(width, scheme, "screen") for width in (1280, 360) for scheme in ("light", "dark")]
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
@@ -51,7 +52,8 @@ def test_a_visitor_sees_what_becomes_of_a_model(chromium: Browser, playground: P
     wrong.write_bytes(b"no model")
     with site(playground) as url:
         actions = HERE / "playground.mjs"
-        visit = chromium.visit(f"{url}/", actions, wrong=str(wrong), screenshot=str(screenshot))
+        given = {"wrong": str(wrong), "screenshot": str(screenshot), "ways": WAYS}
+        visit = chromium.visit(f"{url}/", actions, **given)
     found = visit.result
     assert visit.errors == []
     assert all(request.startswith((f"{url}/", f"blob:{url}/")) for request in visit.requests)
@@ -69,7 +71,9 @@ def test_a_visitor_sees_what_becomes_of_a_model(chromium: Browser, playground: P
     equal = "equal to the simulator, bit by bit"
     assert re.fullmatch(rf"WebAssembly of [\d,]+ B: {equal}; {times}", found["module"])
     assert found["error"].startswith("E0401 wrong.onnx is no ONNX file")
-    assert found["overflow"] <= 0
+    for way, looks in found["looks"].items():
+        assert looks["overflow"] <= 0, way
+        assert [looks[fault] for fault in ("faint", "outside", "repeated", "nameless")] == [[]] * 4, way
     assert screenshot.read_bytes().startswith(PNG)
 
 
