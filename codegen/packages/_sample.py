@@ -33,7 +33,7 @@ def check(program: Program, sample: Mapping[str, Array] | None) -> None:
     """EdgeKitError where a sample has numbers that C has no constants for."""
     for name, array in (sample or {}).items():
         if DType.of(array.dtype).is_float and not np.isfinite(array.astype(np.float64)).all():
-            hint = f"edgekit inspect {program.name}.ek tells what {name} is"
+            hint = "take a sample that the model was trained or calibrated with"
             raise EdgeKitError("E0108", f"the sample of input {name} has NaN or infinity", hint=hint)
 
 
