@@ -83,6 +83,24 @@ def test_a_page_is_readable(chromium: Browser, pages: dict[str, Path], name: str
     assert visit.requests == [pages[name].as_uri()]
 
 
+PDF = """
+export default async (page, { path }) => (await page.pdf({ path, preferCSSPageSize: true })).length;
+"""
+
+
+def test_a_page_is_printed_to_pdf(chromium: Browser, pages: dict[str, Path], tmp_path: Path) -> None:
+    """On a few sheets that are wider than high, as the style of the page wants them."""
+    (tmp_path / "pdf.mjs").write_text(PDF)
+    path = tmp_path / "page.pdf"
+    visit = chromium.visit(pages["everything"].as_uri(), tmp_path / "pdf.mjs", path=str(path))
+    data = path.read_bytes()
+    assert data.startswith(b"%PDF-")
+    assert len(data) == visit.result > 20_000
+    sheets = [[float(n) for n in box.split()] for box in re.findall(rb"/MediaBox \[([^\]]*)\]", data)]
+    assert 2 <= len(sheets) <= 12
+    assert all(wide > high for _, _, wide, high in sheets)
+
+
 def test_faults_are_seen(chromium: Browser, pages: dict[str, Path], tmp_path: Path) -> None:
     text = pages["hostile"].read_text(encoding="utf-8")
     text = text.replace("--soft: #5b626a", "--soft: #b0b4b8", 1)
