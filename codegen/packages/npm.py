@@ -33,6 +33,7 @@ HELPERS = tuple(HELPER_WORDS)
 # The target that means every engine: its package brings these, and the page fetches the first that works.
 _FOR_EVERY_ENGINE = ("wasm32-relaxed", "wasm32-simd", "wasm32")
 _UNIVERSAL = "wasm32"
+_MAX_INLINED = 1 << 20  # bytes of a module that is text, too: base64 is a third larger
 
 # The strictest Content Security Policy under which a package works; docs/browser.md says the same.
 POLICY = "script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'"
@@ -76,11 +77,15 @@ def make(request: PackageRequest) -> Package:
     files = {f"{stem}{suffix}": module.data for suffix, _, module in modules}
     if has_threads:
         files[f"{stem}.helper.js"] = text("helper.js.j2")
+    fits_inline = len(_inlined(modules)[1].data) <= _MAX_INLINED
+    if fits_inline:
+        files |= {
+            f"{stem}.inline.js": text("inline.js.j2", threads=False),
+            f"{stem}.inline.d.ts": text("types.d.ts.j2", kind="inline"),
+        }
     files |= {
         f"{stem}.js": text("model.js.j2", threads=has_threads),
         f"{stem}.d.ts": text("types.d.ts.j2", kind="model"),
-        f"{stem}.inline.js": text("inline.js.j2", threads=False),
-        f"{stem}.inline.d.ts": text("types.d.ts.j2", kind="inline"),
         f"{stem}.worker.js": text("worker.js.j2"),
         f"{stem}.worker.d.ts": text("types.d.ts.j2", kind="worker"),
         f"{stem}.thread.js": text("thread.js.j2", on_gpu=False),
@@ -97,7 +102,7 @@ def make(request: PackageRequest) -> Package:
             f"{stem}.{helper}.js": text(f"{helper}.js.j2"),
             f"{stem}.{helper}.d.ts": text(f"{helper}.d.ts.j2"),
         }
-    parts = ("inline", "worker", *(["gpu"] if web else []), *request.helpers)
+    parts = (*(["inline"] if fits_inline else []), "worker", *(["gpu"] if web else []), *request.helpers)
     listed = [*files, *[sbom.file_name(program)] * request.sbom]
     (_, least, _) = modules[-1]
     manifest = _manifest(program, files, listed, parts, least.node)
@@ -140,6 +145,14 @@ def _modules(request: PackageRequest) -> Iterator[Built]:
             yield f"{feature.file if several else ''}{'.threads' if threads else ''}.wasm", feature, module
 
 
+def _inlined(modules: list[Built]) -> tuple[str, Module]:
+    """The module that is in one file with its JavaScript, and how its name ends: that with vectors, which
+    engines have had for years, but no relaxed ones."""
+    alone = [each for each in modules if not each[2].threads]
+    suffix, _, module = next((each for each in alone if each[1].isa == "wasm"), alone[0])
+    return suffix, module
+
+
 def _text(request: PackageRequest, modules: list[Built], web: Web | None) -> Any:
     """A function that renders a template to bytes."""
     program, helpers = request.program, request.helpers
@@ -154,13 +167,12 @@ def _text(request: PackageRequest, modules: list[Built], web: Web | None) -> Any
             "needs": Code(json.dumps(list(feature.probe))),
             "words": f"{feature.words} and threads" if module.threads else feature.words,
             "kilobytes": kilobytes(len(module.data)),
+            "bytes": len(module.data),
             "pages": module.pages if module.threads else 0,
         }
         for suffix, feature, module in modules
     ]
-    # One file has one module: that with vectors, which engines have had for years, but no relaxed ones.
-    alone = [each for each in modules if not each[2].threads]
-    (suffix, _, inlined) = next((m for m in alone if m[1].isa == "wasm"), alone[0])
+    suffix, inlined = _inlined(modules)
     content = base64.b64encode(inlined.data).decode()
     values: dict[str, Any] = {
         "name": stem,
@@ -184,7 +196,12 @@ def _text(request: PackageRequest, modules: list[Built], web: Web | None) -> Any
         "lacking": modules[-1][1].words,
         "engines": modules[-1][1].engines,
         "policy": POLICY,
-        "inlined": {"file": f"{stem}{suffix}", "base64": content, "kilobytes": kilobytes(len(content))},
+        "inlined": {
+            "file": f"{stem}{suffix}",
+            "base64": content,
+            "kilobytes": kilobytes(len(content)),
+            "fits": len(inlined.data) <= _MAX_INLINED,
+        },
         "gpu": web,
         "helpers": helpers,
         "helper_words": HELPER_WORDS,

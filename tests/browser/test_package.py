@@ -4,6 +4,7 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from support.nets import Net
 from support.node_tools import Browser, output, tool
@@ -17,6 +18,7 @@ from edgekit.codegen.packages.npm import POLICY
 from edgekit.core import target as targets
 from edgekit.core.ir import Graph
 from edgekit.core.ops.arithmetic import Add, Neg
+from edgekit.core.ops.dense import Dense
 from edgekit.core.types import DType
 
 
@@ -56,6 +58,20 @@ def test_npm_packs_what_is_needed(universal: Path, digits: Path) -> None:
             for name in re.findall(r'(?:from|URL\()\s*"\./([\w.]+)"', (made / path).read_text())
         }
         assert paths == {*entries, *loaded, "README.md"}
+
+
+def test_large_modules_are_no_text(tmp_path: Path) -> None:
+    require_module("ziglang")
+    net = Net()
+    weights = np.random.default_rng(1).normal(size=(600, 512)).astype(np.float32)
+    graph = net.done(net(Dense(), net.x(1, 512), net.const(weights), net.const(np.zeros(600, np.float32))))
+    made = package(graph.with_name("large"), tmp_path)
+    assert (made / "large.wasm").stat().st_size > 1 << 20
+    assert not list(made.glob("*.inline.*"))
+    manifest = json.loads((made / "package.json").read_text())
+    assert not [name for name in (*manifest["exports"], *manifest["files"]) if "inline" in name]
+    assert "inline" not in (made / "README.md").read_text()
+    assert "All good!" in tool("publint", "run", "--strict", ".", folder=made)
 
 
 def test_file_sizes(digits: Path) -> None:

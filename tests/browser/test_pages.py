@@ -169,6 +169,26 @@ def test_a_later_attempt_may_succeed(chromium: Browser, digits: Path, tmp_path: 
         assert chromium.visit(url).result == ["Error: digits: cannot fetch it: no network", 10]
 
 
+PROGRESS = """
+    const steps = [];
+    const progress = (...bytes) => steps.push(bytes);
+    await WHAT({ progress });
+    const bytes = (await (await fetch("./npm/digits.wasm")).arrayBuffer()).byteLength;
+    const [loaded, total] = steps.at(-1);
+    return [loaded - bytes, total - bytes, steps.every(([before], i) => i === 0 || before > steps[i - 1][0])];
+"""
+
+
+@pytest.mark.parametrize("module", ["digits.js", "digits.worker.js"])
+def test_progress_counts_the_bytes_of_the_module(
+    either: Browser, digits: Path, tmp_path: Path, module: str
+) -> None:
+    what = "createModelInWorker" if "worker" in module else "createModel"
+    script = f'const {{ {what} }} = await import("./npm/{module}");' + PROGRESS.replace("WHAT", what)
+    with site(digits_page(digits, tmp_path, script)) as url:
+        assert either.visit(url).result == [0, 0, True]
+
+
 def test_errors_of_a_worker(chromium: Browser, digits: Path, tmp_path: Path) -> None:
     script = """
         const { createModelInWorker } = await import("./npm/digits.worker.js");
