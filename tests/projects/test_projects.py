@@ -1,6 +1,7 @@
 """`edgekit new`: the projects build as their README says, and compute what the simulator does."""
 
 import configparser
+import doctest
 import os
 import re
 import shlex
@@ -451,6 +452,20 @@ def test_nothing_stays_of_a_model_that_cannot_be_built(tmp_path: Path) -> None:
     with pytest.raises(EdgeKitError):
         created("arduino", small_digits(), tmp_path / "app", target="x86-64")
     assert not (tmp_path / "app").exists()
+
+
+def test_the_page_is_followed(cli: CommandLine, tmp_path: Path) -> None:
+    """What `edgekit new` prints, and the commands that it ends with, as they are typed."""
+    require("cmake")
+    page = (ROOT / "docs" / "new-project.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"^```console\n\$ (.*?)^```", page, re.MULTILINE | re.DOTALL)
+    line, _, expected = example.partition("\n")
+    answer = cli.ok(*shlex.split(line)[1:])
+    assert doctest.OutputChecker().check_output(expected, answer.out, doctest.ELLIPSIS), answer.out
+    _, _, commands = answer.out.partition("\n\n")
+    assert commands.startswith("cd reader\n")
+    said = ran("bash", "-ec", commands, folder=tmp_path)
+    assert len(printed(said)["y"]) == 10
 
 
 def test_every_template_is_described(cli: CommandLine) -> None:
