@@ -112,7 +112,8 @@ def test_mistakes_are_said(made: Path) -> None:
         };
         const first = model.generate("a");
         first.next();
-        model.generate("b").next();
+        const second = model.generate("b");
+        second.next();
         answer = [
           words(() => model.encode("a".repeat(1000))),
           words(() => model.decode([40])),
@@ -120,6 +121,7 @@ def test_mistakes_are_said(made: Path) -> None:
           words(() => model.generate("a", { temperature: -1 })),
           words(() => model.generate("a", { topP: 2 })),
           words(() => first.next()),
+          words(() => (model.dispose(), second.next())),
         ];
         """,
     )
@@ -130,6 +132,7 @@ def test_mistakes_are_said(made: Path) -> None:
         "RangeError: tiny: temperature cannot be -1",
         "RangeError: tiny: topP cannot be 2",
         "Error: tiny: another text was begun",
+        "Error: tiny: this model was disposed",
     ]
 
 

@@ -31,7 +31,10 @@ def int8(graph: Graph) -> Graph:
 
 
 # Of each table, and of processors that take the table of another one.
-@pytest.mark.parametrize("name", ["rp2040", "nrf52840", "stm32h743", "cortex-m55", "esp32-c3", "esp32-p4"])
+@pytest.mark.parametrize(
+    "name",
+    ["rp2040", "cortex-m3", "nrf52840", "stm32h743", "cortex-m55", "cortex-m85", "esp32-c3", "esp32-p4"],
+)
 def test_estimates_are_near_what_compilers_make(int8: Graph, name: str, tmp_path: Path) -> None:
     """Where this fails, kernels have changed: see benchmarks/code_sizes.py."""
     require_module("ziglang")
@@ -40,7 +43,7 @@ def test_estimates_are_near_what_compilers_make(int8: Graph, name: str, tmp_path
     about = code_size.estimated(program, render(program, "speed"), "speed")
     assert about
     assert found.flash_bytes
-    assert 0.1 < about.error < 0.5
+    assert 0.1 < about.error < 0.7
     made = found.flash_bytes - found.weight_bytes
     assert about.bytes == pytest.approx(made, rel=about.error)
     assert found.code_estimate is None
@@ -74,7 +77,7 @@ def test_a_page_without_a_compiler_says_about(
     assert low < about.bytes < high
 
 
-@pytest.mark.parametrize("name", ["esp32", "esp32-p4", "x86-64"])
+@pytest.mark.parametrize("name", ["esp32", "x86-64"])
 def test_nothing_is_guessed_for_other_kernels(graph: Graph, name: str) -> None:
     program = compile_graph(graph, targets.load(name))
     assert code_size.estimated(program, render(program, "speed"), "speed") is None
