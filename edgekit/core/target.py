@@ -59,9 +59,7 @@ class Target:
     gpu: str = ""
     cores: int = 1  # layers are split into so many parts at most, for libraries that run on several cores
     part_macs: int = 1 << 14  # multiplications that a part has at least: starting it takes time
-    pool: str = (
-        ""  # of runtime_c/pools: comes with libraries for several cores, beside POSIX threads or instead
-    )
+    pool: str = ""  # of runtime_c/pools, for several cores: beside POSIX threads or instead
     layer_hook: bool = False  # libraries call a function of the user's behind each layer
     # Weights may take so many times their bytes where that is faster; 0: what flash holds, or twice as much.
     weight_growth: float = 0.0

@@ -181,7 +181,7 @@ def trained_layers(
 
 
 def with_own_biases(graph: Graph) -> Graph:
-    """Biases that happen to be equal, 0 above all, learn each by itself."""
+    """Biases that happen to be equal, 0 above all, learn independently."""
     values: dict[str, Value] = dict(graph.values)
     nodes = []
     for node in graph.nodes:

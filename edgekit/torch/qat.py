@@ -290,5 +290,5 @@ def _check_trainable(graph: Graph) -> None:
     for name in graph.outputs:
         parts = [outputs[name] for outputs in alone]
         if not np.allclose(found[name], np.concatenate(parts), rtol=1e-3, atol=1e-4, equal_nan=True):
-            hint = "training needs a model that computes each sample by itself"
+            hint = "training needs a model that computes each sample independently of the others"
             raise EdgeKitError("E0205", f"{name} of one sample depends on other samples", hint=hint)

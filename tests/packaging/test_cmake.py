@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.language_packages import CLASSES, made, ran, small
+from support.language_packages import CLASSES, USE_CMAKE, made, ran, small
 from support.tools import require, require_module
 
 CMAKE = """\
@@ -39,14 +39,6 @@ int main()
     std::puts(digits::Model::y_classes[0]);
     return digits::Model().self_test() ? 0 : 1;
 }
-"""
-CONAN_CMAKE = """\
-cmake_minimum_required(VERSION 3.16)
-project(app LANGUAGES CXX)
-find_package(digits 1.0 REQUIRED)
-add_executable(app app.cpp)
-target_compile_features(app PRIVATE cxx_std_20)
-target_link_libraries(app PRIVATE digits::digits)
 """
 CONAN = "[requires]\ndigits/1.0.0\n[generators]\nCMakeDeps\nCMakeToolchain\n"
 WINDOWS_HEADERS = "/usr/x86_64-w64-mingw32/include"
@@ -114,7 +106,7 @@ def test_conan_makes_a_package_that_an_application_finds(tmp_path: Path) -> None
     ran(conan, "profile", "detect", folder=package, **known)
     ran(conan, "create", ".", "--no-remote", folder=package, **known)
     app.mkdir()
-    for name, text in (("conanfile.txt", CONAN), ("CMakeLists.txt", CONAN_CMAKE), ("app.cpp", CONAN_APP)):
+    for name, text in (("conanfile.txt", CONAN), ("CMakeLists.txt", USE_CMAKE), ("app.cpp", CONAN_APP)):
         (app / name).write_text(text)
     ran(conan, "install", ".", "--no-remote", folder=app, **known)
     configured(app, "-DCMAKE_TOOLCHAIN_FILE=conan_toolchain.cmake", "-DCMAKE_BUILD_TYPE=Release")

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.language_packages import CLASSES, check_answer, made, ran, several, small, stream
+from support.language_packages import CLASSES, USE_CMAKE, check_answer, made, ran, several, small, stream
 from support.nets import Net
 from support.tools import ROOT, require, require_module
 
@@ -28,14 +28,6 @@ from edgekit.core import target as targets
 from edgekit.core.ops.reshape import Reshape
 
 STRICT = ("-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Werror")
-USE_CMAKE = """\
-cmake_minimum_required(VERSION 3.16)
-project(app LANGUAGES CXX)
-find_package(digits 1.0 REQUIRED)
-add_executable(app app.cpp)
-target_compile_features(app PRIVATE cxx_std_20)
-target_link_libraries(app PRIVATE digits::digits)
-"""
 USE_CPP = """\
 #include <array>
 #include <cstdio>

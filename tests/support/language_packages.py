@@ -53,6 +53,17 @@ CLASSES = (
 )
 
 
+# An application in C++ of an installed package.
+USE_CMAKE = """\
+cmake_minimum_required(VERSION 3.16)
+project(app LANGUAGES CXX)
+find_package(digits 1.0 REQUIRED)
+add_executable(app app.cpp)
+target_compile_features(app PRIVATE cxx_std_20)
+target_link_libraries(app PRIVATE digits::digits)
+"""
+
+
 def small(target: str = "host", name: str = "digits") -> Program:
     """A network of two layers, which compiles fast."""
     net = Net()

@@ -211,5 +211,5 @@ def _mixed(name: str, node: Node | None) -> EdgeKitError:
         "E0205",
         f"the first dimension of {name} does not count samples",
         node.origin if node else "",
-        "training needs a model that computes each sample by itself, the first dimension of all tensors",
+        "training needs a model that computes samples independently, the first dimension of all tensors",
     )
