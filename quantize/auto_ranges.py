@@ -73,7 +73,7 @@ def _quality_corrected(trial: CrossTrial, known: Calibrated) -> tuple[float, flo
     fit, progress = known.fit, known.progress
     assert fit is not None
     better = [
-        refined(half.measure.graph, part, half.fitting, half.measure, high=False, progress=progress)
+        refined(part, half.exact, half.measure, progress)
         for half, part in zip(fit.halves, trial, strict=True)
     ]
     return _quality(fit, better)

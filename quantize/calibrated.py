@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from edgekit.core.ir import Graph
 from edgekit.core.progress import Progress
@@ -16,7 +17,8 @@ from edgekit.quantize.gate import Judge
 from edgekit.quantize.measure import Measure, Trial
 from edgekit.quantize.mixed_precision.format_search import FormatSearch
 from edgekit.quantize.mixed_precision.formats import Formats, could_be_wide, int4_layers
-from edgekit.quantize.rounding.refinement import refined
+from edgekit.quantize.rounding.bias_correction import ExactMeans
+from edgekit.quantize.rounding.refinement import exact_means, refined
 from edgekit.quantize.settings import Settings
 
 
@@ -84,8 +86,16 @@ class Calibrated:
         return self._finished[high]
 
     def _refined(self, formats: Formats, *, high: bool) -> Trial:
-        plain = self.plain(formats)
-        return refined(self.graph, plain, self.seen.kept, self.measure, high=high, progress=self.progress)
+        plain, kept = self.plain(formats), self.seen.kept
+        return refined(plain, self._exact, self.measure, self.progress, kept if high else ())
+
+    @cached_property
+    def _exact(self) -> ExactMeans:
+        """What biases are corrected by: that of the choice of ranges, where it was for the same graph."""
+        first = self.fit.halves[0] if self.fit else None
+        if first and first.exact.graph is self.graph and first.fitting is self.seen.kept:
+            return first.exact
+        return exact_means(self.graph, self.seen.kept)
 
     def search(self, judge: Judge) -> FormatSearch:
         """The search for the cheapest formats that pass."""

@@ -22,6 +22,8 @@ from edgekit.quantize.calibration.search_budget import SearchBudget
 from edgekit.quantize.measure import Measure, OutputQuality, Trial, ratio
 from edgekit.quantize.mixed_precision.formats import Formats
 from edgekit.quantize.mixed_precision.mixed_range_concat import MixedRangeConcats
+from edgekit.quantize.rounding.bias_correction import ExactMeans
+from edgekit.quantize.rounding.refinement import exact_means
 
 CrossTrial = Sequence[Trial]  # of each half
 Form = Callable[[Graph, Mapping[str, Statistics]], Graph]  # the same function, by what samples show of it
@@ -36,6 +38,7 @@ class Half:
     tensors: CalibratedTensors
     measure: Measure
     fitting: Sequence[Sample]
+    exact: ExactMeans  # of layers, on those samples
 
     @staticmethod
     def of(
@@ -45,7 +48,7 @@ class Half:
         given_weights: Mapping[str, DType],
     ) -> Half:
         tensors = CalibratedTensors.of(measure.graph, statistics, given_weights, measure.concats)
-        return Half(tensors, measure, fitting)
+        return Half(tensors, measure, fitting, exact_means(measure.graph, fitting))
 
 
 class CrossFit(OutputQuality[CrossTrial]):

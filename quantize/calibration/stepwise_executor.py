@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from edgekit.core.ir import Graph, Node
+from edgekit.core.ops import Op
 from edgekit.core.simulate import compute
 from edgekit.core.types import Array, Value
 from edgekit.quantize.calibration.sample_batches import Sample
@@ -30,7 +31,9 @@ class StepwiseExecutor:
         self.graph = replace(self.graph, values={**self.graph.values, name: value})
         self.known[name] = value.data
 
-    def step(self, node: Node) -> None:
+    def step(self, node: Node, op: Op | None = None) -> None:
+        """Compute a node, or what another operator in its place gives."""
+        node = replace(node, op=op) if op else node
         for values in self.values:
             values |= compute(self.graph, node, self.known | values)
         for name in node.inputs:

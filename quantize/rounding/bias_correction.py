@@ -1,15 +1,16 @@
-"""Both graphs in step: each layer gets biases, and weights if wanted, that bring it near its float twin."""
+"""Bias correction: each layer gets biases, and weights if wanted, that bring it near its float twin."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import inf
 
 import numpy as np
 
 from edgekit.core.ir import Graph, Node
-from edgekit.core.ops._linear import Linear
+from edgekit.core.ops._linear import Linear, clamped
 from edgekit.core.types import Array, Type, Value
 from edgekit.quantize.calibration.sample_batches import Sample
 from edgekit.quantize.calibration.stepwise_executor import StepwiseExecutor
@@ -17,27 +18,56 @@ from edgekit.quantize.integers.int8 import Quantized, integer_bias
 from edgekit.quantize.rounding.integer_weights import IntegerWeights
 
 
+class ExactMeans:
+    """The means of the sums that layers of the float graph have before the clamp, for each sample. They are
+    the same for each graph of integers that is tried, and computed when the first one asks for them."""
+
+    def __init__(self, graph: Graph, samples: Sequence[Sample]) -> None:
+        self.graph = graph
+        self.samples = samples
+
+    def of(self, node: Node) -> Sequence[Array]:
+        """Of a layer with constant weights."""
+        return self._found[node.outputs[0]]
+
+    @cached_property
+    def _found(self) -> Mapping[str, Sequence[Array]]:
+        graph = self.graph
+        executor = StepwiseExecutor(graph, self.samples, graph.inputs)
+        found = {}
+        for node in graph.nodes:
+            if not isinstance(node.op, Linear) or any(graph.data(name) is None for name in node.inputs[1:3]):
+                executor.step(node)
+                continue
+            executor.step(node, _open(node.op))
+            sums = [values[node.outputs[0]] for values in executor.values]
+            found[node.outputs[0]] = [_means(each) for each in sums]
+            for values, each in zip(executor.values, sums, strict=True):
+                values[node.outputs[0]] = clamped(each, node.op.lo, node.op.hi)
+        return found
+
+
 def correct_biases(
-    graph: Graph,
     quantized: Quantized,
-    samples: Sequence[Sample],
+    exact: ExactMeans,
     weights: Callable[[LayerPair, Value], Value] | None = None,
 ) -> Quantized:
-    """The same graph of integers with other biases. Both graphs are computed in step on a few samples; layers
+    """The same graph of integers with other biases. It is computed in step on the samples of `exact`; layers
     see the errors that those before them have left. `weights` makes better weights, if given: it takes the
     layer in both graphs, and the integers that it has."""
-    made = quantized.graph
+    graph, made = exact.graph, quantized.graph
     pairs = _twins(graph, quantized)
-    truth = StepwiseExecutor(graph, samples, graph.inputs)
-    found = StepwiseExecutor(made, samples, graph.inputs)
+    truth = StepwiseExecutor(graph, exact.samples, graph.inputs)
+    found = StepwiseExecutor(made, exact.samples, graph.inputs)
     for node in made.nodes:
         twin = pairs.get(node.outputs[0])
         if twin is not None and isinstance(node.op, Linear):
-            truth.reach(twin)
             pair = LayerPair.of(twin, node, truth, found)
             if weights is not None:
+                truth.reach(twin)
                 found.put(node.inputs[1], weights(pair, found.graph.values[node.inputs[1]]))
-            bias = _corrected(pair, found.graph.values[node.inputs[1]])
+            seen = [values[node.inputs[0]] for values in found.values]
+            bias = _corrected(pair, found.graph.values[node.inputs[1]], seen, exact.of(twin))
             found.put(node.inputs[2], Value(made.type(node.inputs[2]), bias))
         found.step(node)
     return replace(quantized, graph=found.graph)
@@ -69,10 +99,14 @@ class LayerPair:
 
     def inputs(self) -> Iterator[tuple[Array, Array]]:
         """Of each sample what arrives in the float graph, and the numbers that the integers stand for."""
+        for exact, seen in self.arrays():
+            yield exact, self.reals(seen)
+
+    def reals(self, seen: Array) -> Array:
+        """The numbers that integers which arrive stand for."""
         quant = self.x.quant
         assert quant is not None
-        for exact, seen in self.arrays():
-            yield exact, (seen.astype(np.float32) - quant.zero[0]) * np.float32(quant.scale[0])
+        return (seen.astype(np.float32) - quant.zero[0]) * np.float32(quant.scale[0])
 
 
 def _twins(graph: Graph, quantized: Quantized) -> dict[str, Node]:
@@ -86,20 +120,25 @@ def _twins(graph: Graph, quantized: Quantized) -> dict[str, Node]:
     return found
 
 
-def _corrected(pair: LayerPair, weights: Value) -> Array:
-    """The bias with which the sums of a layer have the means of the float layer's, before the clamp."""
+def _corrected(pair: LayerPair, weights: Value, seen: Sequence[Array], wanted: Sequence[Array]) -> Array:
+    """The bias with which the sums of a layer have the means that are wanted for the integers that arrive."""
     assert weights.data is not None
     assert weights.type.quant is not None
-    open_op = replace(pair.op, lo=-inf, hi=inf)  # type: ignore[type-var]  # all operators are dataclasses
+    op = _open(pair.op)
     scale = np.asarray(weights.type.quant.scale, np.float32).reshape(-1, *[1] * (weights.type.rank - 1))
     real_weights = weights.data.astype(np.float32) * scale
-    missing = []
-    for exact, seen in pair.inputs():
-        wanted = _means(open_op, exact, pair.weights, pair.bias)
-        missing.append(wanted - _means(open_op, seen, real_weights, pair.bias))
+    missing = [
+        means - _means(*op.eval(pair.reals(x), real_weights, pair.bias))
+        for means, x in zip(wanted, seen, strict=True)
+    ]
     better = pair.bias.astype(np.float64) + _likely_mean(np.stack(missing))
     made = IntegerWeights(pair.weights, weights.data, weights.type.quant)
     return integer_bias(better, pair.x, made)
+
+
+def _open(op: Linear) -> Linear:
+    """The same without a clamp."""
+    return replace(op, lo=-inf, hi=inf)  # type: ignore[type-var]  # all operators are dataclasses
 
 
 def _likely_mean(samples: Array) -> Array:
@@ -111,6 +150,5 @@ def _likely_mean(samples: Array) -> Array:
     return mean * (1 - np.minimum(chance / np.maximum(np.square(mean), 1e-300), 1))  # type: ignore[no-any-return]
 
 
-def _means(op: Linear, x: Array, w: Array, b: Array) -> Array:
-    (y,) = op.eval(x, w, b)
-    return y.reshape(-1, y.shape[-1]).mean(axis=0, dtype=np.float64)  # type: ignore[no-any-return]  # array
+def _means(sums: Array) -> Array:
+    return sums.reshape(-1, sums.shape[-1]).mean(axis=0, dtype=np.float64)  # type: ignore[no-any-return]  # array

@@ -10,31 +10,35 @@ from edgekit.core.progress import Progress
 from edgekit.core.types import Value
 from edgekit.quantize.calibration.sample_batches import Sample
 from edgekit.quantize.measure import Measure, Trial
-from edgekit.quantize.rounding.bias_correction import LayerPair, correct_biases
+from edgekit.quantize.rounding.bias_correction import ExactMeans, LayerPair, correct_biases
 from edgekit.quantize.rounding.weight_rounding import rounded
 
-_CORRECTING = 32  # samples that biases are corrected with
+_CORRECTING = 32  # samples that biases are corrected with, at most
 _ROUNDING = 128  # samples that weights are rounded with, at most
 _MEMORY = 2**29  # bytes for values of all those samples at once, about
 
 
+def exact_means(graph: Graph, samples: Sequence[Sample]) -> ExactMeans:
+    """What biases are corrected by."""
+    return ExactMeans(graph, samples[:_CORRECTING])
+
+
 def refined(
-    graph: Graph, plain: Trial, samples: Sequence[Sample], measure: Measure, *, high: bool, progress: Progress
+    plain: Trial, exact: ExactMeans, measure: Measure, progress: Progress, rounding: Sequence[Sample] = ()
 ) -> Trial:
-    """The best of a trial, with other biases, and with other weights. `samples` have no part in `measure`."""
+    """The best of a trial, with other biases, and, if there are samples for `rounding`, with other weights.
+    Neither these nor those of `exact` have a part in `measure`."""
     progress("correcting biases")
-    biased = measure.trial(correct_biases(graph, plain.quantized, samples[:_CORRECTING]))
-    found = [plain, biased]
-    if high:
-        enough = samples[: _affordable(graph)]
+    found = [plain, measure.trial(correct_biases(plain.quantized, exact))]
+    if rounding:
+        enough = ExactMeans(exact.graph, rounding[: _affordable(exact.graph)])
         number = count(1)
 
         def better(pair: LayerPair, before: Value) -> Value:
             progress(f"rounding weights, layer {next(number)}")
             return rounded(pair, before)
 
-        weighed = correct_biases(graph, plain.quantized, enough, better)
-        found.append(measure.trial(weighed))
+        found.append(measure.trial(correct_biases(plain.quantized, enough, better)))
     return max(reversed(found), key=lambda trial: (measure.worst(trial)[0], measure.quality(trial)))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from edgekit.converters import read
 from edgekit.converters.onnx.reader import convert
 from edgekit.core import simulate
 from edgekit.core.ir import Graph
-from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.ops.conv2d import Conv2d, Window
 from edgekit.core.ops.conv_transpose2d import ConvTranspose2d
 from edgekit.core.ops.pool2d import ArgMaxPool2d, Pool2d
 from edgekit.core.ops.transpose import Transpose
@@ -30,6 +31,21 @@ from edgekit.core.types import DType, Type
 
 HUGE = [2**15, 2**20 - 1, 2**31 - 1, 2**40]
 X = np.random.default_rng(1).normal(size=(1, 2, 7, 8)).astype(np.float32)
+
+
+@pytest.mark.parametrize("dilation", [1, 2, 3])
+@pytest.mark.parametrize("stride", [1, 2, 3])
+@pytest.mark.parametrize("pads", [(0, 0), (1, 0), (2, 1), (5, 3)])
+def test_it_is_known_where_a_tap_is_in_the_image(pads: tuple[int, int], stride: int, dilation: int) -> None:
+    for size, taps in product(range(1, 8), range(1, 5)):
+        if size + sum(pads) <= (taps - 1) * dilation:
+            continue  # no place for the window
+        window = Window((1, taps), (1, stride), (0, pads[0], 0, pads[1]), (1, dilation))
+        wanted = window.patches(np.ones((1, 1, size, 1)), 0)[0, 0, :, 0, :, 0]
+        found = np.zeros_like(wanted)
+        for tap, places in enumerate(window.inside(1, size)):
+            found[places, tap] = 1
+        np.testing.assert_array_equal(found, wanted, str(window))
 
 
 def random_pool(dice: Dice, height: int, width: int) -> Pool2d:

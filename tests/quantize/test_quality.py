@@ -31,7 +31,7 @@ from edgekit.quantize.measure import Measure, sqnr
 from edgekit.quantize.mixed_precision.formats import Formats
 from edgekit.quantize.post_training import calibrated, quantize
 from edgekit.quantize.preparation.equalize import equalize, pairs
-from edgekit.quantize.rounding.bias_correction import correct_biases
+from edgekit.quantize.rounding.bias_correction import ExactMeans, correct_biases
 from edgekit.quantize.settings import Settings
 from edgekit.samples import arrays
 
@@ -96,7 +96,7 @@ def test_corrected_biases_leave_less_noise() -> None:
     tensors = CalibratedTensors.of(graph, observed(graph, samples[:64]).statistics)
     measure = Measure(graph, samples[64:])
     plain = measure.trial(tensors.quantized(dict.fromkeys(tensors.means, "minmax")))
-    corrected = correct_biases(graph, plain.quantized, samples[:32])
+    corrected = correct_biases(plain.quantized, ExactMeans(graph, samples[:32]))
     verify(corrected.graph)
     assert measure.quality(measure.trial(corrected)) > measure.quality(plain)
 

@@ -84,6 +84,15 @@ class Window:
         steps = (of_n, of_h * sh, of_w * sw, of_h * dh, of_w * dw, of_c)
         return np.lib.stride_tricks.as_strided(x, shape, steps, writeable=False)
 
+    def inside(self, axis: int, size: int) -> list[slice]:
+        """For each tap along an axis of so many cells: the places of the window where it is in the image."""
+        stride, dilation, before = self.strides[axis], self.dilations[axis], self.pads[axis]
+        firsts = [tap * dilation - before for tap in range(self.size[axis])]  # cells at the first place
+        places = (size + before + self.pads[axis + 2] - (self.size[axis] - 1) * dilation - 1) // stride + 1
+        starts = [max(0, -(first // stride)) for first in firsts]
+        ends = [max(0, min(places, -((first - size) // stride))) for first in firsts]
+        return [slice(start, end) for start, end in zip(starts, ends, strict=True)]
+
     def params(self) -> dict[str, int]:
         """The fields by which kernels know a window."""
         return {
@@ -158,8 +167,8 @@ class Conv2d(Linear):
         grouped = patches.reshape(*patches.shape[:5], self.groups, depth)
         weights: Array = w.astype(wide).reshape(self.groups, -1, k_h, k_w, depth)
         if is_narrow(x, w) or self.groups > k_h * k_w * depth:
-            inside = window.patches(np.ones((1, *x.shape[1:3], 1), np.bool_), False)[0, ..., 0]
-            sums = _sums_in_order(grouped, inside, weights, b.astype(wide))
+            rows, columns = (window.inside(axis, x.shape[1 + axis]) for axis in (0, 1))
+            sums = _sums_in_order(grouped, rows, columns, weights, b.astype(wide))
         else:
             sums = _sums(grouped, weights, b.astype(wide))
         sums = sums if wide is np.int64 else clamped(sums, self.lo, self.hi)
@@ -239,18 +248,14 @@ def _sums(patches: Array, w: Array, b: Array) -> Array:
     return sums
 
 
-def _sums_in_order(patches: Array, inside: Array, w: Array, b: Array) -> Array:
-    """The same, with every sum in the order of i, j, c. Cells outside of the image add nothing: there
-    inside[h, w, i, j] is false."""
+def _sums_in_order(
+    patches: Array, rows: Sequence[slice], columns: Sequence[slice], w: Array, b: Array
+) -> Array:
+    """The same, with every sum in the order of i, j, c. Cells outside of the image add nothing: tap i is
+    inside at rows[i], tap j at columns[j]."""
     sums: Array = np.broadcast_to(b.reshape(w.shape[:2]), (*patches.shape[:3], *w.shape[:2])).copy()
     with np.errstate(all="ignore"):
         for i, j, c in np.ndindex(*w.shape[2:]):
-            rows, columns = (_all_true(np.any(inside[:, :, i, j], axis=axis)) for axis in (1, 0))
-            sums[:, rows, columns] += patches[:, rows, columns, i, j, :, c, None] * w[:, :, i, j, c]
+            here = (slice(None), rows[i], columns[j])
+            sums[here] += patches[(*here, i, j, slice(None), c, None)] * w[:, :, i, j, c]
     return sums
-
-
-def _all_true(flags: Array) -> slice:
-    """Where they are true, which is in one piece."""
-    first = int(flags.argmax())
-    return slice(first, first + int(flags.sum()))
