@@ -1,32 +1,29 @@
 """Each kernel on a GPU, as a fraction of what the device can move and multiply.
 
-    python -m benchmarks.gpu [model.ek ...] [--library libOpenCL.so] [--models FOLDER] [--software] [--write]
+    python -m benchmarks.gpu [model.ek ...] [--library libOpenCL.so] [--models FOLDER] [--large] [--software]
+                             [--write]
 
 The ceilings are measured first, by kernels that do nothing else. Every kernel has the time that the slower of
 both would take at least: its bytes, each once, or its products. Models that are named are shown layer by
 layer, by OpenCL. Without any, the networks of MLPerf Tiny (TFLite files in --models) run by OpenCL and by
-WGSL on Vulkan, and as a whole beside ncnn on the same device of Vulkan, where that can be imported; --write
-puts this on docs/performance.md. --software is for devices that are: seconds are those of all cores that the
-process takes, so that machines may be busy.
+WGSL on Vulkan, and as a whole beside ncnn on the same device of Vulkan, where that can be imported; --large
+adds MobileNetV2 and ResNet-18, which need torch, and --write puts this on docs/performance.md. --software is
+for devices that are: seconds are those of all cores that the process takes, so that machines may be busy.
 """
 
 from __future__ import annotations
 
 import argparse
-import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import onnx
-
-from benchmarks import x86_ncnn
-from benchmarks.gpu_clocks import Clock, Now, OpenCLClock, VulkanClock, VulkanNetwork, shortest
+from benchmarks.gpu_clocks import Clock, Now, OpenCLClock, VulkanClock
+from benchmarks.gpu_networks import Network, large, small, whole
 from benchmarks.results import machine, table, write_section
 from edgekit import api
 from edgekit.codegen.gpu.ast import F32X4, I32, U32, U32X4, GpuKernel, dot4, number, splat
@@ -34,24 +31,13 @@ from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.dialect import used
 from edgekit.codegen.gpu.plan import Dispatch, plan
 from edgekit.codegen.gpu.use import GpuCall
-from edgekit.core import simulate
 from edgekit.core.ir import Graph
-from edgekit.core.types import Array
-from tests.support.tflite_to_onnx import translate
 
 _WORDS = 1 << 22  # vectors of 16 bytes that the ceiling of memory is measured with
 _ITEMS = 1 << 16  # ... and items, each with so many rounds of 32 products, that of arithmetic
 _ROUNDS = 256
 _FACTORS = 4  # words of a round, each with each
-_TURNS = 4
-_OURS, _NCNN = "EdgeKit", "ncnn"
 _MODELS = Path(__file__).parents[2] / "shared" / "models" / "mlperf_tiny"
-_NETWORKS = {
-    "image classification": ("pretrainedResnet", "pretrainedResnet_quant"),
-    "keyword": ("kws_ref_model_float32", "kws_ref_model"),
-    "visual wake words": ("vww_96_float", "vww_96_int8"),
-}
-
 _SOFTWARE = """\
 No GPU was available: both devices are software on the processor below. The figures show how kernels compare
 with each other and with ncnn's, and say nothing about a GPU. The script runs on a GPU without changes.
@@ -64,6 +50,10 @@ layers are dominated by the cost of a dispatch.{seconds}
 
 {ceilings}
 """
+_BESIDE = """ ncnn {version} is
+also on Vulkan; "float16" is its way to store and compute with 16 bits, on matrix units where the device has
+them. WebGPU checks the bounds of each access, which ncnn's shaders do not. The last column compares floats of
+32 and of 16 bits."""
 Measured = Sequence[tuple[Dispatch, float]]  # seconds
 
 
@@ -79,15 +69,6 @@ class Ceilings:
     def seconds(self, d: Dispatch) -> float:
         """The least that a kernel could take."""
         return max(_moved(d) / self.bytes, d.macs / (self.reals if _is_real(d.kernel) else self.integers))
-
-    def or_higher(self, other: Ceilings) -> Ceilings:
-        """Of two measurements: what disturbed one of them may have left the other alone."""
-        return Ceilings(
-            max(self.bytes, other.bytes),
-            max(self.reals, other.reals),
-            max(self.integers, other.integers),
-            min(self.nothing, other.nothing),
-        )
 
     def words(self, name: str) -> str:
         return (
@@ -201,75 +182,40 @@ def kinds(title: str, found: Sequence[Measured], most: Sequence[Ceilings]) -> It
         yield row
 
 
-def graphs(models: Path) -> Iterator[tuple[str, Graph, Path]]:
-    """The networks: title, graph, and the float file that it comes from."""
-    for title, (floats, integers) in _NETWORKS.items():
-        source = models / f"{floats}.tflite"
-        real = api.convert(source)
-        yield f"{title}, float32", real, source
-        narrow, _ = api.quantize_model(real, None, dtype="f16", activations="f16")
-        yield f"{title}, float16", narrow, source
-        yield f"{title}, int8", api.convert(models / f"{integers}.tflite"), source
-
-
-def beside_ncnn(graph: Graph, source: Path, clock: VulkanClock, now: Now) -> tuple[float, float]:
-    """Microseconds of the float network as a whole, ours and ncnn's, in turns; both compute the same."""
-    (name,) = graph.inputs
-    x = np.asarray(simulate.random_inputs(graph, 0)[name])
-    right = next(iter(simulate.run(graph, {name: x}).values())).reshape(-1)
-    ours = VulkanNetwork(clock, plan(graph))
-    _agrees(np.frombuffer(ours.run(x), np.float32)[: right.size], right, 1e-5)
-    with tempfile.TemporaryDirectory() as folder:
-        model = Path(folder) / "net.onnx"
-        onnx.save(translate(source, layout="NCHW"), model)
-        theirs = x.transpose(0, 3, 1, 2) if x.ndim == 4 else x
-        run = x86_ncnn.runner(model, Path(folder), theirs, vulkan=True)
-        _agrees(np.array(run()).reshape(-1), right, 1e-2)  # Winograd's algorithm
-        turns = [
-            (shortest(lambda n: _times(n, lambda: ours.run(x)), now), shortest(lambda n: _times(n, run), now))
-            for _ in range(_TURNS)
-        ]
-    first, second = (1e6 * min(column) for column in zip(*turns, strict=True))
-    return first, second
-
-
-def _times(n: int, run: Callable[[], object]) -> None:
-    for _ in range(n):
-        run()
-
-
-def _agrees(found: Array, right: Array, tolerance: float) -> None:
-    assert np.abs(found - right).max() <= tolerance * np.abs(right).max(), "results differ"
-
-
-def section(models: Path, library: str, now: Now) -> str:
-    """All networks on both devices."""
+def section(networks: Sequence[Network], library: str, now: Now) -> Iterator[str]:
+    """All networks on both devices, as a page shows them: whole ones first, then more and more of their
+    kernels. A run that ends early leaves what it has measured."""
     vulkan = VulkanClock(now)
     clocks: list[Clock] = [OpenCLClock(library, now), vulkan]
-    found = list(graphs(models))
-    first = [ceilings(clock) for clock in clocks]
-    measured = [[list(timed(graph, clock)) for clock in clocks] for _, graph, _ in found]
-    most = [ceilings(clock).or_higher(ceiling) for clock, ceiling in zip(clocks, first, strict=True)]
+    most = [ceilings(clock) for clock in clocks]
     names = [clock.name for clock in clocks]
-    facts = "\n".join(ceiling.words(name) for ceiling, name in zip(most, names, strict=True))
+    wholes = f"Whole networks on {vulkan.name}, from host to host, in turns."
+    if now is time.process_time:
+        wholes = _SOFTWARE + wholes
+    header = ["network", *(f"{form}, us" for form in networks[0].forms)]
+    if find_spec("ncnn"):
+        wholes += _BESIDE.format(version=version("ncnn"))
+        header += ["ncnn float32, us", "ncnn float16, us", "ncnn / EdgeKit"]
+    rows = []
+    for network in networks:
+        micros = whole(network, vulkan, now)
+        rows.append([network.title, *(f"{us:,.0f}" for us in micros)])
+        if len(micros) > len(network.forms):
+            of_float32, of_float16 = micros[3] / micros[0], micros[4] / micros[1]
+            rows[-1].append(f"{of_float32:.2f}, {of_float16:.2f}")
+        yield f"{wholes}\n\n{table(header, rows)}\n\n{machine()}."
+    wholes += f"\n\n{table(header, rows)}"
     seconds = " Times are those of all cores together." if now is time.process_time else ""
     columns = [word for name in names for word in (f"{name.split(',')[0]}, us", "share")]
-    rows = [row for (title, _, _), of in zip(found, measured, strict=True) for row in kinds(title, of, most)]
-    text = _SOFTWARE * bool(seconds) + _NOTE.format(ceilings=facts, seconds=seconds)
-    text += "\n" + table(["network", "kernel", "layers", *columns], rows)
-    if find_spec("ncnn"):
-        rows = []
-        for title, graph, source in found:
-            if title.endswith("float32"):
-                ours, theirs = beside_ncnn(graph, source, vulkan, now)
-                rows.append([title, f"{ours:,.0f}", f"{theirs:,.0f}", f"{theirs / ours:.2f}"])
-        text += f"\n\nWhole networks on {vulkan.name}, from host to host, in turns;\n"
-        text += (
-            f"ncnn {version('ncnn')} also on Vulkan, without 16-bit floats. WebGPU checks the bounds of each"
-        )
-        text += "\naccess, which ncnn's shaders do not; these may use Winograd's algorithm.\n\n"
-        text += table(["network", f"{_OURS}, us", f"{_NCNN}, us", f"{_NCNN} / {_OURS}"], rows)
-    return f"{text}\n\n{machine()}."
+    rows = []
+    for network in networks:
+        for form, graph in network.forms.items():
+            measured = [list(timed(graph, clock)) for clock in clocks]
+            rows += kinds(f"{network.title}, {form}", measured, most)
+            facts = "\n".join(ceiling.words(name) for ceiling, name in zip(most, names, strict=True))
+            note = _NOTE.format(ceilings=facts, seconds=seconds)
+            kernels = table(["network", "kernel", "layers", *columns], rows)
+            yield f"{wholes}\n\n{note}\n{kernels}\n\n{machine()}."
 
 
 def main() -> None:
@@ -277,6 +223,7 @@ def main() -> None:
     parser.add_argument("models_of_yours", nargs="*", metavar="model")
     parser.add_argument("--library", default="libOpenCL.so.1", help="the file of OpenCL")
     parser.add_argument("--models", type=Path, default=_MODELS)
+    parser.add_argument("--large", action="store_true", help="MobileNetV2 and ResNet-18, too")
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--software", action="store_true")
     wanted = parser.parse_args()
@@ -288,10 +235,11 @@ def main() -> None:
         rows = [row for model in wanted.models_of_yours for row in layers(api.convert(model), clock, most)]
         print(f"{table(header, rows)}\n\n{most.words(clock.name)}")
         return
-    text = section(wanted.models, wanted.library, now)
-    if wanted.write:
-        write_section("gpu", "Kernels of GPUs, on devices of software", text)
-    print(text)
+    networks = [*small(wanted.models), *(large() if wanted.large else ())]
+    for text in section(networks, wanted.library, now):
+        print(text, flush=True)
+        if wanted.write:
+            write_section("gpu", "GPUs" + ", on devices of software" * wanted.software, text)
 
 
 if __name__ == "__main__":

@@ -181,7 +181,8 @@ class VulkanNetwork:
     def run(self, x: Array) -> bytes:
         """All outputs, one behind the other; there is one input."""
         queue, web = self.clock.device.queue, self.web
-        queue.write_buffer(self.memory, web.inputs[0], np.ascontiguousarray(x))
+        data = x.tobytes()
+        queue.write_buffer(self.memory, web.inputs[0], data + bytes(-len(data) % 4))
         encoder = self.clock.device.create_command_encoder()
         self.clock.encode(encoder, self.steps)
         queue.submit([encoder.finish()])

@@ -28,11 +28,18 @@ _POOLS: list[Any] = []  # of memory: they must outlive all that is in them
 
 
 def runner(
-    model: Path, folder: Path, x: Array, ranges: Mapping[str, float] | None = None, *, vulkan: bool = False
+    model: Path,
+    folder: Path,
+    x: Array,
+    ranges: Mapping[str, float] | None = None,
+    *,
+    vulkan: bool = False,
+    half: bool = False,
 ) -> Callable[[], Any]:
     """What runs a model once, in floats of 32 bits or, with `ranges` as `translated` takes them, in int8. It
     keeps its memory from one run to the next. Its other options are at their defaults: networks are slower
-    without its packed layout or Winograd's algorithm. The input is NCHW. `vulkan`: not on the processor."""
+    without its packed layout or Winograd's algorithm. The input is NCHW. `vulkan`: not on the processor.
+    `half`: in floats of 16 bits, as ncnn does by default."""
     library = import_module("ncnn")
     text, weights, names = translated(onnx.load(model), ranges)
     param, data = folder / f"{model.stem}.param", folder / f"{model.stem}.bin"
@@ -43,8 +50,9 @@ def runner(
     net.opt.use_vulkan_compute = vulkan
     _POOLS.extend((library.UnlockedPoolAllocator(), library.UnlockedPoolAllocator()))
     net.opt.blob_allocator, net.opt.workspace_allocator = _POOLS[-2:]
-    for kind in ("fp16_packed", "fp16_storage", "fp16_arithmetic", "bf16_storage"):
-        setattr(net.opt, f"use_{kind}", False)
+    net.opt.use_bf16_storage = False
+    for kind in ("packed", "storage", "arithmetic"):
+        setattr(net.opt, f"use_fp16_{kind}", half)
     assert net.load_param(str(param)) == 0
     assert net.load_model(str(data)) == 0
     pixels = np.ascontiguousarray(x[0])  # a Mat of them does not keep them
@@ -187,14 +195,17 @@ def _gemm(net: _Net, node: onnx.NodeProto, y: str, activation: Activation) -> No
     net.layer("InnerProduct", [x], y, fields | _activated(activation, 9, 10))
 
 
-def _average(net: _Net, node: onnx.NodeProto, y: str, _: Activation) -> None:
+def _pool(net: _Net, node: onnx.NodeProto, y: str, _: Activation) -> None:
+    average = int(node.op_type != "MaxPool")
     if node.op_type == "GlobalAveragePool":
-        net.layer("Pooling", [node.input[0]], y, {"0": 1, "4": 1})
+        net.layer("Pooling", [node.input[0]], y, {"0": average, "4": 1})
         return
     a = _attributes(node)
     (height, width), (down, aside) = a["kernel_shape"], a["strides"]
-    assert not any(a.get("pads", ()))
-    fields = {"0": 1, "1": width, "11": height, "2": aside, "12": down, "5": 1}
+    top, left, bottom, right = a.get("pads", (0, 0, 0, 0))
+    assert not (average and any((top, left, bottom, right)))
+    fields = {"0": average, "1": width, "11": height, "2": aside, "12": down, "5": 1}
+    fields |= {"3": left, "13": top, "14": right, "15": bottom}
     net.layer("Pooling", [node.input[0]], y, fields)
 
 
@@ -209,8 +220,9 @@ def _plain(kind: str, **fields: object) -> Callable[[_Net, onnx.NodeProto, str, 
 _EMIT = {
     "Conv": _conv,
     "Gemm": _gemm,
-    "AveragePool": _average,
-    "GlobalAveragePool": _average,
+    "AveragePool": _pool,
+    "MaxPool": _pool,
+    "GlobalAveragePool": _pool,
     "Relu": _plain("ReLU"),
     "Add": _plain("BinaryOp", _0=0),
     "Reshape": _plain("Flatten"),

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from ops.cases.indexing import CASES
 from support.gpu_calls import Device, assert_computes
-from support.oclgrind import oclgrind
 from support.op_cases import Case, as_graph, case, normal, whole
+from support.opencl import kernel_device
 from support.webgpu import webgpu
 
 from edgekit.core.ops.cast import Cast
@@ -16,7 +16,7 @@ from edgekit.core.ops.rank import ArgExtreme, TopK
 from edgekit.core.ops.transpose import Transpose
 from edgekit.core.types import DType
 
-DEVICES: dict[str, Callable[[], Device]] = {"opencl": oclgrind, "wgsl": webgpu}
+DEVICES: dict[str, Callable[[], Device]] = {"opencl": kernel_device, "wgsl": webgpu}
 WORDS: tuple[DType, ...] = (DType.F32, DType.S32, DType.U32)  # what items store alone
 TYPES = (*WORDS, DType.F16, DType.BF16, DType.S8, DType.U8, DType.BOOL)
 FAR = np.array([[0], [-1], [2**31], [-(2**31) - 1], [2**62], [-(2**62)], [3]])

@@ -10,6 +10,7 @@ from support.integer_bench import Bench, Family, Seeded
 from support.integer_families import grouped_convolutions
 from support.oclgrind import Oclgrind, oclgrind
 from support.op_cases import as_graph
+from support.opencl import kernel_device
 from support.webgpu import webgpu
 
 from edgekit.codegen.gpu import fixed
@@ -20,7 +21,7 @@ from edgekit.codegen.gpu.use import GpuCall
 from edgekit.core.ops.quantize import Quantize
 from edgekit.core.types import DType, Quant, Type
 
-DEVICES: dict[str, Callable[[], Device]] = {"opencl": oclgrind, "wgsl": webgpu}
+DEVICES: dict[str, Callable[[], Device]] = {"opencl": kernel_device, "wgsl": webgpu}
 FLOATS = (DType.F32, DType.F16, DType.BF16)
 CASES = 2  # of a family, on each device
 

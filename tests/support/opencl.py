@@ -1,10 +1,12 @@
 """The OpenCL device of the tests, and what kernels there are given."""
 
 import ctypes
+import os
 from collections.abc import Mapping
 from functools import cache
 
 import numpy as np
+from support.oclgrind import Oclgrind, oclgrind
 from support.opencl_device import OpenCL
 from support.tools import missing
 
@@ -24,6 +26,12 @@ def opencl() -> OpenCL:
         return OpenCL(library)
     except AssertionError:
         missing("an OpenCL device", hint)
+
+
+def kernel_device() -> OpenCL | Oclgrind:
+    """Where single kernels run: in oclgrind, which sees each access. `EDGEKIT_TEST_GPU=1` takes the first
+    device of OpenCL instead, to test the driver of a GPU."""
+    return opencl() if os.environ.get("EDGEKIT_TEST_GPU") else oclgrind()
 
 
 def words(array: Array) -> Array:
