@@ -18,9 +18,9 @@ from typing import Any
 
 from edgekit.codegen.compilation import build, sbom
 from edgekit.codegen.execution.runner import is_wasm
-from edgekit.codegen.packages import Package, PackageRequest, _shared_library
+from edgekit.codegen.packages import Package, PackageRequest, _aar, _shared_library
 from edgekit.codegen.packages._classes import header
-from edgekit.codegen.packages._ports import VERSION, identifier, values
+from edgekit.codegen.packages._ports import VERSION, identifier, public_headers, values
 from edgekit.codegen.packages._sample import sample_of, test_of
 from edgekit.codegen.packages._wheel import wheel
 from edgekit.codegen.printing.render import environment, model_origin, sources
@@ -29,6 +29,7 @@ from edgekit.core.errors import EdgeKitError
 from edgekit.core.target import Target
 
 _ABOUT = "package.toml"
+_SPELLING = ("keywords", "types", "class_names")  # what packages for one language have in common
 
 
 def folder() -> Traversable:
@@ -50,15 +51,26 @@ class Language:
 
     @cached_property
     def about(self) -> dict[str, Any]:
-        return tomllib.loads((folder() / self.name / _ABOUT).read_text(encoding="utf-8"))
+        own = tomllib.loads((folder() / self.name / _ABOUT).read_text(encoding="utf-8"))
+        if "like" not in own:
+            return own
+        other = Language(own["like"]).about
+        return {key: other[key] for key in _SPELLING} | own
 
     @cached_property
     def keywords(self) -> frozenset[str]:
         """Names that mean something else in this language."""
         return frozenset(self.about.get("keywords", "").split())
 
+    @property
+    def _is_aar(self) -> bool:
+        return bool(self.about.get("archive") == "aar")
+
     def check(self, target: Target) -> None:
         """EdgeKitError where programs of this language do not run."""
+        if self._is_aar:
+            _aar.check(target)
+            return
         on_boards = self.about.get("boards", False) and not is_wasm(target)
         place = _shared_library.platform_of(target)
         fits = on_boards or (place and ("sources" in self.about or place.has_libraries))
@@ -75,16 +87,20 @@ class Language:
             raise EdgeKitError("E0103", what, hint="leave out --ports arena")
         made = build.generate(program, request.optimize, "c", test_of(request))
         sample = sample_of(request)
-        library = self._library(request, made)
+        library = {} if self._is_aar else self._library(request, made)
+        abis = _aar.programs_of(program) if self._is_aar else {}
         inside = {
             **library,
-            **self._rendered(request, made, min(library)),
+            **self._rendered(request, made, min(library, default=""), abis=_aar.rows(abis)),
             **{
                 f"{self._path('sample', program)}/{p.c}.bin": sample[p.name].tobytes() for p in program.inputs
             },
         }
-        if self.about.get("wheel"):
-            inside = self._in_wheel(request, inside)
+        match self.about.get("archive"):
+            case "wheel":
+                inside = self._in_wheel(request, inside)
+            case "aar":
+                inside = _aar.packed(request, abis, inside)
         if request.sbom:
             inside |= sbom.file(program, inside, request.optimize, request.compiler, self.name)
         size = sum(map(len, inside.values()))
@@ -109,17 +125,19 @@ class Language:
         data, suffix = _shared_library.compiled(request, made)
         return {f"{self._path('library', request.program)}{suffix}": data}
 
-    def _rendered(self, request: PackageRequest, made: Mapping[str, bytes], library: str) -> dict[str, bytes]:
+    def _rendered(
+        self, request: PackageRequest, made: Mapping[str, bytes], library: str, **more: object
+    ) -> dict[str, bytes]:
         """The templates; `library` is the path of the compiled one."""
         program = request.program
-        known = values(request, self.about["types"], self.keywords)
+        known = values(request, self.about["types"], self.keywords) | more
         below = self.about.get("sources", "")
         known["compiled"] = [f"{below}/{p}" for p in sources(made, request.optimize) if p.endswith(".c")]
         known["library"] = library
         place = _shared_library.platform_of(program.target)
         # Portable C is for every machine.
         known["machine"] = place.machine if place and program.target.isa != ("ref",) else ""
-        known["public"] = _public(made, f"{program.name}.h")
+        known["public"] = public_headers(made, f"{program.name}.h")
         for port in known["outputs"]:
             port["class_names"] = _class_names(str(self.about.get("class_names", "")), known["id"], port)
         found: dict[str, bytes] = {}
@@ -149,18 +167,6 @@ def _class_names(words: str, module: str, port: Mapping[str, Any]) -> str:
     the language writes it, Port or port."""
     spelled = {"NAME": module, "PORT": port["c"].upper(), "Port": port["pascal"], "port": port["c"]}
     return re.sub("|".join(spelled), lambda word: spelled[word[0]], words)
-
-
-def _public(made: Mapping[str, bytes], header: str) -> list[str]:
-    """The headers that a header leads to: those that programs need beside it."""
-    found: list[str] = []
-    left = [header]
-    while left:
-        inner = re.findall(r'#include "(edgekit/.*)"', made[left.pop()].decode())
-        new = [path for path in inner if path not in found]
-        found += new
-        left += new
-    return sorted(found)
 
 
 def _files(place: Traversable, path: str = "") -> tuple[str, ...]:

@@ -91,6 +91,18 @@ def identifier(name: str, keywords: Collection[str]) -> str:
     return f"{public}_" if public in keywords else public
 
 
+def public_headers(made: Mapping[str, bytes], header: str) -> list[str]:
+    """The headers that a header leads to: those that programs need beside it."""
+    found: list[str] = []
+    left = [header]
+    while left:
+        inner = re.findall(r'#include "(edgekit/.*)"', made[left.pop()].decode())
+        new = [path for path in inner if path not in found]
+        found += new
+        left += new
+    return sorted(found)
+
+
 def _pascal_case(names: Iterable[str]) -> Iterator[str]:
     """Names in capitals, as public ones are in Go and C#: Conv1 of conv_1, and Conv1_ of conv1 behind it."""
     taken: set[str] = set()

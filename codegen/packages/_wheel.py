@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import io
-import zipfile
 from collections.abc import Mapping
 
+from edgekit.codegen.packages._zip import zipped
 from edgekit.core import escape
-
-_FIRST = (1980, 1, 1, 0, 0, 0)  # the first time that zip files know
 
 
 def wheel(name: str, version: str, summary: str, tag: str, files: Mapping[str, bytes]) -> tuple[str, bytes]:
@@ -29,14 +26,7 @@ def wheel(name: str, version: str, summary: str, tag: str, files: Mapping[str, b
     }
     record = "".join(f"{path},{_hash(data)},{len(data)}\n" for path, data in inside.items())
     inside[f"{info}/RECORD"] = f"{record}{info}/RECORD,,\n".encode()
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path, data in inside.items():
-            entry = zipfile.ZipInfo(path, _FIRST)
-            entry.external_attr = 0o644 << 16
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            archive.writestr(entry, data)
-    return f"{name}-{version}-py3-none-{tag}.whl", made.getvalue()
+    return f"{name}-{version}-py3-none-{tag}.whl", zipped(inside)
 
 
 def _hash(data: bytes) -> str:

@@ -120,10 +120,12 @@ _LANGUAGES = {
     ".go": _language(escape.code, *_GO),
     ".mod": _language(escape.unquoted, _line("//")),
     ".cs": _language(escape.code, *_CS),
-    ".csproj": _language(escape.html, Context("comment", "<!--", "-->", escape.code)),
+    **dict.fromkeys(
+        (".csproj", ".xml"), _language(escape.html, Context("comment", "<!--", "-->", escape.code))
+    ),
     ".java": _language(escape.code, *_JAVA),
     ".kts": _language(escape.code, *_KOTLIN),
-    ".pro": _language(escape.unquoted, _HASH),
+    **dict.fromkeys((".pro", "proguard.txt"), _language(escape.unquoted, _HASH)),
     ".mk": _language(escape.unquoted, _HASH),
     ".py": _PYTHON,
     **dict.fromkeys((".build", ".toml"), _language(escape.unquoted, _HASH, *_LONG_STRINGS)),

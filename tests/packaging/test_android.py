@@ -4,56 +4,16 @@ import re
 from pathlib import Path
 
 import pytest
-from support.language_packages import CLASSES, Steps, check_answer, made, ran, several, small, stream
+from support.android_packages import FAST, check_runs, runs
+from support.language_packages import CLASSES, check_answer, made, ran, several, small, stream
 from support.nets import Net
 from support.tools import ROOT, require
 
 from edgekit.codegen.lowering.compact_weights import fit
-from edgekit.codegen.packages._language import Language
 from edgekit.codegen.program import Program
 from edgekit.codegen.verification.selftest import prepare
 from edgekit.core import target as targets
 from edgekit.core.ops.reshape import Reshape
-
-FAST = "-XX:TieredStopAtLevel=1"  # these programs are short
-RUN = """\
-import edgekit.{module}.Model;
-import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.util.stream.IntStream;
-
-final class Runs {{
-    public static void main(String[] arguments) throws Exception {{
-        boolean isRight = IntStream.range(0, 8).parallel().allMatch(i -> new Model().selfTest());
-        ByteBuffer given = ByteBuffer.wrap(Files.readAllBytes(Path.of("given")));
-        given.order(ByteOrder.LITTLE_ENDIAN);
-        ByteBuffer found = ByteBuffer.allocate(1 << 16).order(ByteOrder.LITTLE_ENDIAN);
-        Model model = new Model();
-        for (int round = 0; round < 2; round++) {{
-            {reset}
-            given.rewind();
-            while (given.hasRemaining()) {{
-{steps}
-            }}
-        }}
-        Files.write(Path.of("found"), java.util.Arrays.copyOf(found.array(), found.position()));
-        try {{
-            model.run({nothing});
-        }} catch (IllegalArgumentException error) {{
-            System.out.println(isRight + " " + error.getMessage());
-        }}
-        model.close();
-        try {{
-            model.selfTest();
-        }} catch (IllegalStateException error) {{
-            System.out.println(error.getMessage());
-        }}
-    }}
-}}
-"""
-
 
 NAMES = """\
 final class Names {
@@ -84,25 +44,6 @@ fun main(paths: Array<String>) {{
 """
 
 
-def runs(program: Program, module: str) -> str:
-    """A program in Java that writes what each step gives, and what is refused."""
-    types = Language("android").about["types"]
-    ports = {port.c: types[port.type.dtype.c] for port in (*program.inputs, *program.outputs)}
-    kinds = {name: "" if type == "byte" else type.capitalize() for name, type in ports.items()}
-    lines = [f"{type}[] {name}_ = new {type}[Model.{name.upper()}_SIZE];" for name, type in ports.items()]
-    for port in program.inputs:
-        lines += [f"for (int i = 0; i < {port.c}_.length; i++) {port.c}_[i] = given.get{kinds[port.c]}();"]
-    lines += [f"model.run({', '.join(f'{name}_' for name in ports)});"]
-    for port in program.outputs:
-        lines += [f"for (int i = 0; i < {port.c}_.length; i++) found.put{kinds[port.c]}({port.c}_[i]);"]
-    return RUN.format(
-        module=module,
-        reset="model.reset();" if program.states else "",
-        steps="\n".join(lines),
-        nothing=", ".join(f"new {type}[0]" for type in ports.values()),
-    )
-
-
 def compiled(package: Path, *programs: str, by_cmake: bool = False) -> tuple[str, ...]:
     """The command that runs a program, but for its class. CMake builds the library as Gradle lets it."""
     javac = require("javac")
@@ -121,17 +62,6 @@ def compiled(package: Path, *programs: str, by_cmake: bool = False) -> tuple[str
     strict = ("--release=11", "-Xlint:all", "-Werror")
     ran(javac, f"-J{FAST}", *strict, "-d", "classes", model, *programs, folder=package)
     return (require("java"), FAST, "-Xcheck:jni", "-Djava.library.path=build", "-cp", "classes")
-
-
-def check_runs(package: Path, program: Program, command: tuple[str, ...]) -> None:
-    """It passes its self-test in several threads, refuses arrays of another size and a closed model."""
-    steps = Steps(program)
-    (package / "given").write_bytes(steps.given)
-    said = ran(*command, "Runs", folder=package)
-    steps.check((package / "found").read_bytes())
-    first = program.inputs[0]
-    refusal = f"true {first.c} has 0 elements, the model takes {first.type.size}"
-    assert said.splitlines() == [refusal, "the model was closed"]
 
 
 def test_java_classifies_and_gives_the_numbers_of_the_simulator(tmp_path: Path) -> None:

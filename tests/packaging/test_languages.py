@@ -278,9 +278,10 @@ def test_a_target_without_an_operating_system_is_refused(kind: str, target: str)
 
 @pytest.mark.parametrize("target", ["aarch64-android", "aarch64-ios", "aarch64-ios-simulator"])
 def test_phones_get_what_their_apps_compile(target: str) -> None:
-    """Apps have no wheels there."""
+    """Apps have no wheels there, and AARs on Android alone."""
     for kind in _language.languages():
-        if "sources" in _language.Language(kind).about:
+        about = _language.Language(kind).about
+        if "sources" in about or (about.get("archive") == "aar" and "android" in target):
             packages.check([kind], [], targets.load(target))
         else:
             with pytest.raises(EdgeKitError, match="E0103 there is no package"):
