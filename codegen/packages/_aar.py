@@ -39,16 +39,17 @@ def programs_of(program: Program) -> dict[Abi, Program]:
     return {abi: _android_abi.program_for(program, abi) for abi in abis}
 
 
-def rows(programs: Mapping[Abi, Program]) -> list[dict[str, Any]]:
-    """What a template says of each ABI."""
-    return [
+def values(programs: Mapping[Any, Program]) -> dict[str, Any]:
+    """What templates know beside a model's ports."""
+    rows = [
         {"name": abi.name, "arena_bytes": program.arena.size, "isa": ", ".join(program.target.isa)}
         for abi, program in programs.items()
     ]
+    return {"abis": rows}
 
 
 def packed(
-    request: PackageRequest, programs: Mapping[Abi, Program], rendered: Mapping[str, bytes]
+    request: PackageRequest, programs: Mapping[Any, Program], rendered: Mapping[str, bytes]
 ) -> dict[str, bytes]:
     """The archive and the files beside it, of rendered templates."""
     jdk = _java.find(_INSTEAD)

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from typing import Any
+from typing import Any, Protocol
 
 from edgekit.codegen.compilation import build, sbom
 from edgekit.codegen.execution.runner import is_wasm
-from edgekit.codegen.packages import Package, PackageRequest, _aar, _shared_library
+from edgekit.codegen.packages import Package, PackageRequest, _aar, _shared_library, _xcframework
 from edgekit.codegen.packages._classes import header
 from edgekit.codegen.packages._ports import VERSION, identifier, public_headers, values
 from edgekit.codegen.packages._sample import sample_of, test_of
@@ -30,6 +30,27 @@ from edgekit.core.target import Target
 
 _ABOUT = "package.toml"
 _SPELLING = ("keywords", "types", "class_names")  # what packages for one language have in common
+
+
+class Several(Protocol):
+    """A package with compiled libraries for several systems or processors."""
+
+    def check(self, target: Target) -> None:
+        """EdgeKitError where there is none for this target, or no tools for it."""
+
+    def programs_of(self, program: Program) -> Mapping[Any, Program]:
+        """The program for each of them."""
+
+    def values(self, programs: Mapping[Any, Program]) -> dict[str, Any]:
+        """What templates know beside a model's ports."""
+
+    def packed(
+        self, request: PackageRequest, programs: Mapping[Any, Program], rendered: Mapping[str, bytes]
+    ) -> dict[str, bytes]:
+        """The files of the package, of rendered templates."""
+
+
+_SEVERAL: Mapping[str, Several] = {"aar": _aar, "xcframework": _xcframework}
 
 
 def folder() -> Traversable:
@@ -63,13 +84,13 @@ class Language:
         return frozenset(self.about.get("keywords", "").split())
 
     @property
-    def _is_aar(self) -> bool:
-        return bool(self.about.get("archive") == "aar")
+    def _several(self) -> Several | None:
+        return _SEVERAL.get(self.about.get("archive", ""))
 
     def check(self, target: Target) -> None:
         """EdgeKitError where programs of this language do not run."""
-        if self._is_aar:
-            _aar.check(target)
+        if self._several:
+            self._several.check(target)
             return
         on_boards = self.about.get("boards", False) and not is_wasm(target)
         place = _shared_library.platform_of(target)
@@ -87,20 +108,21 @@ class Language:
             raise EdgeKitError("E0103", what, hint="leave out --ports arena")
         made = build.generate(program, request.optimize, "c", test_of(request))
         sample = sample_of(request)
-        library = {} if self._is_aar else self._library(request, made)
-        abis = _aar.programs_of(program) if self._is_aar else {}
+        several = self._several
+        library = {} if several else self._library(request, made)
+        programs = several.programs_of(program) if several else {}
+        more = several.values(programs) if several else {}
         inside = {
             **library,
-            **self._rendered(request, made, min(library, default=""), abis=_aar.rows(abis)),
+            **self._rendered(request, made, min(library, default=""), more),
             **{
                 f"{self._path('sample', program)}/{p.c}.bin": sample[p.name].tobytes() for p in program.inputs
             },
         }
-        match self.about.get("archive"):
-            case "wheel":
-                inside = self._in_wheel(request, inside)
-            case "aar":
-                inside = _aar.packed(request, abis, inside)
+        if several:
+            inside = several.packed(request, programs, inside)
+        if self.about.get("archive") == "wheel":
+            inside = self._in_wheel(request, inside)
         if request.sbom:
             inside |= sbom.file(program, inside, request.optimize, request.compiler, self.name)
         size = sum(map(len, inside.values()))
@@ -126,7 +148,7 @@ class Language:
         return {f"{self._path('library', request.program)}{suffix}": data}
 
     def _rendered(
-        self, request: PackageRequest, made: Mapping[str, bytes], library: str, **more: object
+        self, request: PackageRequest, made: Mapping[str, bytes], library: str, more: dict[str, Any]
     ) -> dict[str, bytes]:
         """The templates; `library` is the path of the compiled one."""
         program = request.program

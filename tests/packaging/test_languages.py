@@ -278,10 +278,11 @@ def test_a_target_without_an_operating_system_is_refused(kind: str, target: str)
 
 @pytest.mark.parametrize("target", ["aarch64-android", "aarch64-ios", "aarch64-ios-simulator"])
 def test_phones_get_what_their_apps_compile(target: str) -> None:
-    """Apps have no wheels there, and AARs on Android alone."""
+    """Apps have no wheels there."""
     for kind in _language.languages():
         about = _language.Language(kind).about
-        if "sources" in about or (about.get("archive") == "aar" and "android" in target):
+        own = {"aar": "android", "xcframework": "ios"}.get(kind, "none")
+        if "sources" in about or own in target:
             packages.check([kind], [], targets.load(target))
         else:
             with pytest.raises(EdgeKitError, match="E0103 there is no package"):

@@ -2,11 +2,11 @@
 
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 from support.language_packages import CLASSES, Steps, made, ran, several, small, stream
-from support.tools import require, require_module
+from support.swift_packages import nodes_of, parsed
+from support.tools import require
 
 from edgekit.codegen.packages._language import Language
 from edgekit.codegen.program import Program
@@ -89,20 +89,6 @@ def test_c_of_the_module_gives_the_numbers_of_the_simulator(
     clang(package, module, "runs.o", *objects, "-o", "runs")
     ran("sh", "-c", "./runs > found", folder=package)
     steps.check((package / "found").read_bytes())
-
-
-def nodes_of(node: Any) -> list[Any]:
-    """All nodes of a syntax tree that starts here."""
-    found, left = [], [node]
-    while left:
-        found.append(left.pop())
-        left += found[-1].children
-    return found
-
-
-def parsed(path: Path) -> list[Any]:
-    language = require_module("tree_sitter").Language(require_module("tree_sitter_swift").language())
-    return nodes_of(require_module("tree_sitter").Parser(language).parse(path.read_bytes()).root_node)
 
 
 @pytest.mark.parametrize(
