@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
+from edgekit.codegen.gpu.plan import GpuPlan, plan
 from edgekit.codegen.kernels.pack import is_tiled, pack
 from edgekit.codegen.kernels.sources import Field, Kernel, Pointer, instantiate
 from edgekit.codegen.lowering.branches import Guard, Loop, costliest
@@ -124,6 +126,22 @@ class Program:
     order_runs: int = 0  # of layers that the search for their order tried until its budget ended it
     arena_rows: tuple[ArenaRow, ...] = ()  # what lies in the arena, and when
     compact: frozenset[str] = frozenset()  # results of layers whose weights take less memory, more time
+    within: str = ""  # the program whose constants it uses beside its own: of a CPU segment
+
+    @cached_property
+    def gpu(self) -> GpuPlan | None:
+        """Its path by OpenCL, if it has one."""
+        return plan(self.graph, segments=True) if self.target.opencl else None
+
+    @cached_property
+    def segments(self) -> tuple[Program, ...]:
+        """What the CPU computes between dispatches, as programs that share constants with this one."""
+        target = replace(self.target, gpu="")
+        found: list[Program] = []
+        for segment in self.gpu.segments if self.gpu else ():
+            shared = (*self.constants, *(c for other in found for c in other.constants))
+            found.append(compile_graph(segment.graph, target, within=self.name, shared=shared))
+        return tuple(found)
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
@@ -175,10 +193,17 @@ class Program:
 
 
 def compile_graph(
-    graph: Graph, target: Target, ports: Ports = "caller", compact: Collection[str] = ()
+    graph: Graph,
+    target: Target,
+    ports: Ports = "caller",
+    compact: Collection[str] = (),
+    *,
+    within: str = "",
+    shared: Sequence[Constant] = (),
 ) -> Program:
     """Lower a graph for a target. Inputs and outputs are the caller's, or part of the arena. Of layers whose
-    results are named in `compact`, weights take less memory and more time: see compact_weights.py."""
+    results are named in `compact`, weights take less memory and more time: see compact_weights.py. `shared`
+    are constants of the program that this one is a part of."""
     if target.gpu:  # whose kernels know no integer weights among floats
         graph = widened_weights(graph, only_integers=True)
     found = lowered(graph, target, ports, compact)
@@ -199,7 +224,7 @@ def compile_graph(
     if ports == "arena":
         taken |= {f"{prefix}_{port.c}" for port in (*inputs, *outputs)}
     places = {("input", p.name): p for p in inputs} | {("output", p.name): p for p in outputs}
-    pool = _Constants(prefix, taken)
+    pool = _Constants(prefix, taken, shared)
     states = tuple(_memos(graph, pool, taken))
     places |= {("state", memo.name): Port(memo.name, f"state->{memo.c}", memo.type) for memo in states}
     pointers = Pointers(Names(), memory.live)
@@ -220,15 +245,17 @@ def compile_graph(
         found.order_runs,
         pointers.table(),
         frozenset(compact),
+        within,
     )
 
 
 class _Constants:
     """The constants that calls use, once per layout; equal data share an array."""
 
-    def __init__(self, prefix: str, taken: set[str]) -> None:
+    def __init__(self, prefix: str, taken: set[str], shared: Sequence[Constant] = ()) -> None:
         self.prefix = prefix
         self.taken = taken
+        self.shared = {(c.dtype, c.data.tobytes()): c for c in shared}
         self.found: dict[tuple[DType, bytes], Constant] = {}
         self._by_layout: dict[tuple[str, str, int], tuple[DType, bytes]] = {}
 
@@ -239,6 +266,9 @@ class _Constants:
             data = pack(tag, value.data, groups) if tag else value.data.reshape(-1)
             dtype = DType.of(data.dtype)
             key = (dtype, data.tobytes())
+            other = self.shared.get(key)
+            if other and (other.aligned or not is_tiled(tag)):
+                return other
             if key not in self.found:
                 c = identifier(f"{self.prefix}_{readable(name)}", self.taken, "w", longest=LONGEST)
                 self.found[key] = Constant(c, name, dtype, data, value.type, tag, note=note)

@@ -19,6 +19,7 @@ from edgekit.codegen.cost import code_size, instructions
 from edgekit.codegen.cost.code_size import CodeSize
 from edgekit.codegen.execution import runner
 from edgekit.codegen.execution.driver import Driver
+from edgekit.codegen.gpu.summary import GpuSummary, summary
 from edgekit.codegen.library_map import LibraryMap, library_map
 from edgekit.codegen.lowering.compact_weights import fit
 from edgekit.codegen.memory.planner import Peak
@@ -88,6 +89,7 @@ class Report:
     narrow_weights: Mapping[str, int] = field(default_factory=dict)  # of float layers: bytes by format
     repeated_weights: Mapping[str, int] = field(default_factory=dict)  # stored in several layouts: bytes more
     packages: tuple[Packaged, ...] = ()  # made of it, in folders of their own
+    gpu: GpuSummary | None = None  # of a library with a path by OpenCL
     map: LibraryMap | None = field(default=None, repr=False, compare=False, metadata={"json": False})
     # Where it was not compiled, and the kernels of the target are known from other libraries.
     code_estimate: CodeSize | None = field(default=None, repr=False, metadata={"json": False})
@@ -232,6 +234,7 @@ def build(
         unverified=reason,
         warning=budget.warning(program, sizes),
         packages=tuple(one.summary for one in made),
+        gpu=summary(program.gpu) if program.gpu else None,
         map=library_map(program, sizes, sections, instructions.estimated(program, optimize)),
         code_estimate=None if sizes else code_size.estimated(program, files, optimize),
     )

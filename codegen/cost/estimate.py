@@ -12,6 +12,7 @@ from edgekit.codegen.compilation.build import CallSummary, generate, layers_of, 
 from edgekit.codegen.compilation.objects import named_sections
 from edgekit.codegen.cost import instructions
 from edgekit.codegen.cost.instructions import Instructions
+from edgekit.codegen.gpu.summary import GpuSummary, summary
 from edgekit.codegen.library_map import LibraryMap, library_map
 from edgekit.codegen.lowering.compact_weights import fit
 from edgekit.codegen.memory.planner import Peak
@@ -46,6 +47,7 @@ class Estimate:
     repeated_weights: Mapping[str, int] = field(default_factory=dict)  # stored in several layouts: bytes more
     branches: int = 0  # conditions that decide which layers run
     loops: int = 0
+    gpu: GpuSummary | None = None  # of a library with a path by OpenCL
     map: LibraryMap | None = field(default=None, repr=False, compare=False, metadata={"json": False})
 
     @property
@@ -109,5 +111,6 @@ def estimate(
         program.repeated_weights,
         program.branches,
         program.loops,
+        summary(program.gpu) if program.gpu else None,
         library_map(program, found, sections, run),
     )

@@ -11,7 +11,8 @@ import numpy as np
 
 from edgekit.codegen.gpu.ast import GpuKernel
 from edgekit.codegen.gpu.elements import is_half
-from edgekit.codegen.gpu.use import CONSTANTS, GpuCall, UnsupportedError, use_of
+from edgekit.codegen.gpu.segments import CPU, costly, place, with_segments
+from edgekit.codegen.gpu.use import CONSTANTS, GpuCall, UnsupportedError, integer, use_of
 from edgekit.codegen.lowering.lower import drop_dead, in_best_order, layer_of
 from edgekit.codegen.memory.arena import ArenaPlan as Arena
 from edgekit.codegen.memory.lifetimes import Scheduled
@@ -19,7 +20,7 @@ from edgekit.codegen.memory.planner import MemoryPlan, Place, assign
 from edgekit.codegen.memory.sharing import LoweredLayer
 from edgekit.codegen.printing.literal import stored
 from edgekit.core.errors import EdgeKitError, raise_all
-from edgekit.core.ir import Graph
+from edgekit.core.ir import Graph, Node
 from edgekit.core.ops import Arg, Call, Join, Step, View
 from edgekit.core.ops._copy import copy
 from edgekit.core.types import Array, DType
@@ -55,6 +56,15 @@ class Dispatch:
 
 
 @dataclass(frozen=True)
+class CpuSegment:
+    """Layers that the CPU computes between two dispatches."""
+
+    graph: Graph  # these layers; its inputs and outputs are what crosses
+    before: int  # the dispatch that comes next
+    spans: tuple[Span, ...]  # of its inputs, then of its outputs
+
+
+@dataclass(frozen=True)
 class GpuPlan:
     """A model on a GPU."""
 
@@ -62,11 +72,20 @@ class GpuPlan:
     dispatches: tuple[Dispatch, ...]
     arena: Arena
     weights: bytes  # of all dispatches; spans of it start at multiples of ALIGN
+    segments: tuple[CpuSegment, ...] = ()  # in the order of execution
 
     @cached_property
     def kernels(self) -> tuple[GpuKernel, ...]:
         """Each kernel once."""
         return tuple({d.kernel.name: d.kernel for d in self.dispatches}.values())
+
+    @cached_property
+    def _used(self) -> frozenset[tuple[Region, int]]:
+        return frozenset((span.where, span.number) for d in self.dispatches for span in d.spans)
+
+    def uses(self, span: Span) -> bool:
+        """Do kernels use the memory that this is a part of? Else an input or output is on the CPU only."""
+        return span.where == "arena" or (span.where, span.number) in self._used
 
     @property
     def arena_bytes(self) -> int:
@@ -77,26 +96,74 @@ class GpuPlan:
         return sum(d.macs for d in self.dispatches)
 
 
-def plan(graph: Graph) -> GpuPlan:
-    """The plan of a graph; EdgeKitError E0203 names every operator that has no kernel."""
+def plan(graph: Graph, *, segments: bool = False) -> GpuPlan:
+    """The plan of a graph. Operators without a kernel are in segments for the CPU, if the host has those and
+    they pay; else EdgeKitError E0203 names all of them."""
     if graph.states:
         names = ", ".join(state.input for state in graph.states)
         raise EdgeKitError("E0203", f"states ({names}) do not run on GPUs yet")
     narrow = [name for name in (*graph.inputs, *graph.outputs) if is_half(graph.type(name).dtype)]
     if narrow:
         raise EdgeKitError("E0203", f"inputs and outputs ({', '.join(narrow)}) are not of 16 bits there")
-    layers = [_plain(layer_of(graph, node)) for node in graph.nodes]
+    layers = drop_dead(graph, [_plain(layer_of(graph, node)) for node in graph.nodes])
+    uses = _Uses()
+    refused = _lacking(layers, uses)
+    parts: list[Graph] = []
+    if refused:
+        raise_all([] if segments else [*refused.values()])
+        placement = place(graph, layers, refused)
+        raise_all([] if placement.pays else [*refused.values(), costly(placement)])
+        layers, parts = with_segments(graph, layers, placement)
     wholes = _wholes(layers)
-    layers = [_without_twins(layer, wholes) for layer in layers]
-    layers = list(in_best_order(graph, drop_dead(graph, layers), "caller").layers)
+    layers = tuple(_without_twins(layer, wholes) for layer in layers)
+    layers = in_best_order(graph, layers, "caller").layers
     memory = assign(graph, layers, ALIGN)
-    uses = _uses(memory.calls)
     pool = _Weights()
-    dispatches = tuple(
-        _dispatch(graph, memory, scheduled, use, pool)
-        for scheduled, use in zip(memory.calls, uses, strict=True)
+    dispatches: list[Dispatch] = []
+    found: list[CpuSegment] = []
+    for scheduled in memory.calls:
+        call = scheduled.call
+        if call.kernel == CPU:
+            spans = tuple(_operand(graph, memory, arg, pool, ()) for arg in call.args)
+            found.append(CpuSegment(parts[integer(call, "segment")], len(dispatches), spans))
+        else:
+            dispatches.append(_dispatch(graph, memory, scheduled, uses.of(call), pool))
+    return GpuPlan(graph, tuple(dispatches), memory.arena, bytes(pool.data), tuple(found))
+
+
+class _Uses:
+    """The kernel of each call, found once."""
+
+    def __init__(self) -> None:
+        self._found: dict[int, tuple[Call, GpuCall]] = {}  # by identity: the call is kept, so that it lasts
+
+    def of(self, call: Call) -> GpuCall:
+        if id(call) not in self._found:
+            self._found[id(call)] = call, use_of(call)
+        return self._found[id(call)][1]
+
+
+def _lacking(layers: Sequence[LoweredLayer], uses: _Uses) -> dict[int, EdgeKitError]:
+    """Why layers have no kernel, by their index."""
+    found: dict[int, EdgeKitError] = {}
+    for i, layer in enumerate(layers):
+        for call in layer.steps:
+            if isinstance(call, Call):
+                try:
+                    uses.of(call)
+                except UnsupportedError as lacking:
+                    found[i] = _refused(layer.node, call, lacking)
+    return found
+
+
+def _refused(node: Node, call: Call, lacking: UnsupportedError) -> EdgeKitError:
+    has_16_bits = any(arg.type.dtype is DType.S16 for arg in call.args)
+    return EdgeKitError(
+        "E0203",
+        f"{type(node.op).__name__} does not run on GPUs: {lacking}",
+        node.origin or node.outputs[0],
+        "edgekit quantize --strict-int8 gives no layer int16" if has_16_bits else "",
     )
-    return GpuPlan(graph, dispatches, memory.arena, bytes(pool.data))
 
 
 def _plain(layer: LoweredLayer) -> LoweredLayer:
@@ -136,7 +203,7 @@ def _without_twins(layer: LoweredLayer, wholes: Mapping[str, frozenset[str]]) ->
     """Memory that a call reads twice is read from a copy, too: no device binds memory twice."""
     steps: list[Step] = []
     for step in layer.steps:
-        if isinstance(step, Call):
+        if isinstance(step, Call) and step.kernel != CPU:
             args: list[Arg] = []
             for i, arg in enumerate(step.args[: -step.results]):
                 others = {other.name for other in args}
@@ -145,29 +212,10 @@ def _without_twins(layer: LoweredLayer, wholes: Mapping[str, frozenset[str]]) ->
                     steps += copy(arg, twin, (arg.type.size,), (1,), (1,))
                     arg = twin
                 args.append(arg)
-            step = replace(step, args=(*args, *step.args[-step.results :]))
+            if any(arg is not old for arg, old in zip(args, step.args, strict=False)):
+                step = replace(step, args=(*args, *step.args[-step.results :]))
         steps.append(step)
     return LoweredLayer(layer.node, tuple(steps))
-
-
-def _uses(calls: Sequence[Scheduled]) -> list[GpuCall]:
-    uses, errors = [], []
-    for scheduled in calls:
-        try:
-            uses.append(use_of(scheduled.call))
-        except UnsupportedError as lacking:
-            operator = type(scheduled.node.op).__name__
-            has_16_bits = any(arg.type.dtype is DType.S16 for arg in scheduled.call.args)
-            errors.append(
-                EdgeKitError(
-                    "E0203",
-                    f"{operator} does not run on GPUs: {lacking}",
-                    scheduled.node.origin or scheduled.node.outputs[0],
-                    "edgekit quantize --strict-int8 gives no layer int16" if has_16_bits else "",
-                )
-            )
-    raise_all(errors)
-    return uses
 
 
 class _Weights:
@@ -196,13 +244,8 @@ def _dispatch(
     for i in use.operands:
         if i == CONSTANTS:
             spans.append(pool.place(use.data, spans))
-            continue
-        arg = scheduled.call.args[i]
-        place = memory.places[arg.name]
-        if place.kind == "constant":
-            spans.append(pool.place(_constant(graph, arg, place), spans))
         else:
-            spans.append(_span(graph, arg, place))
+            spans.append(_operand(graph, memory, scheduled.call.args[i], pool, spans))
     node = scheduled.node
     return Dispatch(
         use.kernel,
@@ -213,6 +256,13 @@ def _dispatch(
         type(node.op).__name__,
         scheduled.call.macs,
     )
+
+
+def _operand(graph: Graph, memory: MemoryPlan, arg: Arg, pool: _Weights, before: Sequence[Span]) -> Span:
+    place = memory.places[arg.name]
+    if place.kind == "constant":
+        return pool.place(_constant(graph, arg, place), before)
+    return _span(graph, arg, place)
 
 
 def _span(graph: Graph, arg: Arg, place: Place) -> Span:

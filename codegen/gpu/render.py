@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import numpy as np
 import edgekit
 from edgekit.codegen.gpu import opencl
 from edgekit.codegen.gpu.ast import GpuBuffer
-from edgekit.codegen.gpu.plan import Dispatch, GpuPlan, Span, plan
+from edgekit.codegen.gpu.plan import CpuSegment, Dispatch, GpuPlan, Region, Span
 from edgekit.codegen.gpu.selftest import port_checks
 from edgekit.codegen.printing.literal import lines
 from edgekit.codegen.program import Program
@@ -23,6 +24,8 @@ from edgekit.core.escape import Code
 
 OPENCL = "opencl"
 _RUNTIME = Path(str(files("edgekit.runtime_c"))) / "gpu"
+_WIDE = 64  # bytes, as in run_opencl.h: how tensors of CPU segments are aligned
+_MAX_NAMES = 3  # of layers in a comment
 _NUMBERS = {"i32": np.int32, "u32": np.uint32, "f32": np.float32}
 
 
@@ -39,7 +42,8 @@ def render(
             f"target {program.target.name} is without an operating system, which OpenCL needs",
             hint='startup = "", and compilers with a C library',
         )
-    planned = plan(program.graph)
+    planned = program.gpu
+    assert planned, "targets for OpenCL have a path for GPUs"
     entries = _entries(planned, specialised)
     values = [] if specialised else [_values(d) for d in planned.dispatches]
     name = program.name
@@ -66,6 +70,8 @@ def render(
         "source": [Code(json.dumps(f"{line}\n")) for line in opencl.program(entries).splitlines()],
         "values": [", ".join(map(str, row)) + "," for row in values if row],
         "dispatches": list(_rows(planned, values)),
+        "on_device": _on_device(planned),
+        "segments": list(_segments(program, planned)),
     }
 
     def text(template: str) -> bytes:
@@ -140,6 +146,77 @@ def _rows(planned: GpuPlan, values: Sequence[Sequence[int]]) -> Iterator[dict[st
 
 def _span(planned: GpuPlan, buffer: GpuBuffer, span: Span) -> str:
     """Which memory of run_opencl.h, and the first element."""
+    return f"{{{_memory(planned, span)}, {span.offset // buffer.kind.bytes}}}"
+
+
+def _memory(planned: GpuPlan, span: Span) -> int:
+    """The number of a memory in run_opencl.h."""
     inputs = len(planned.graph.inputs)
     number = {"arena": 0, "weights": 1, "input": 2 + span.number, "output": 2 + inputs + span.number}
-    return f"{{{number[span.where]}, {span.offset // buffer.kind.bytes}}}"
+    return number[span.where]
+
+
+def _on_device(planned: GpuPlan) -> dict[str, bool]:
+    """Of each port, whether kernels use it."""
+    ports: tuple[tuple[Region, tuple[str, ...]], ...] = (
+        ("input", planned.graph.inputs),
+        ("output", planned.graph.outputs),
+    )
+    return {
+        name: planned.uses(Span(where, i, 0, 0)) for where, names in ports for i, name in enumerate(names)
+    }
+
+
+@dataclass(frozen=True)
+class _Segment:
+    """A CPU segment as C."""
+
+    program: Program
+    comment: str
+    arguments: tuple[Code, ...]  # of its run function
+    before: int
+    inputs: int
+    outputs: int
+    first: int  # of its tensors in the table of all
+    tensors: tuple[tuple[Code, str], ...]  # rows of that table, and what they are
+    arena: int  # where its working memory starts, behind its tensors
+    end: int
+
+
+def _segments(program: Program, planned: GpuPlan) -> Iterator[_Segment]:
+    first = 0
+    for segment, part in zip(planned.segments, program.segments, strict=True):
+        yield _segment(planned, segment, part, first)
+        first += len(segment.spans)
+
+
+def _segment(planned: GpuPlan, segment: CpuSegment, part: Program, first: int) -> _Segment:
+    ports = (*part.inputs, *part.outputs)
+    rows, end = [], 0
+    for port, span in zip(ports, segment.spans, strict=True):
+        row = f"{_memory(planned, span)}, {span.offset}, {port.type.bytes}, {end}"
+        rows.append((Code(f"{{{row}}}"), f"{port.name}: {port.type}"))
+        end += -(-port.type.bytes // _WIDE) * _WIDE
+    arguments = [
+        f"({'const ' * (port in part.inputs)}{port.type.dtype.c} *)tensors[{i}]"
+        for i, port in enumerate(ports)
+    ]
+    return _Segment(
+        part,
+        _layers_in_words(segment),
+        tuple(map(Code, arguments)),
+        segment.before,
+        len(part.inputs),
+        len(part.outputs),
+        first,
+        tuple(rows),
+        end,
+        end + part.arena.size,
+    )
+
+
+def _layers_in_words(segment: CpuSegment) -> str:
+    """The first layers of a segment, with their operators."""
+    nodes = segment.graph.nodes
+    named = [f"{node.origin or node.outputs[0]} ({type(node.op).__name__})" for node in nodes[:_MAX_NAMES]]
+    return ", ".join(named) + f" and {len(nodes) - _MAX_NAMES} more" * (len(nodes) > _MAX_NAMES)

@@ -37,8 +37,22 @@ _HEAD = re.compile(r"^(?:EK_\w+|static)\b[\w *]*\([^(){};]*\);?", re.MULTILINE)
 def render(program: Program, optimize: Optimize, weights: Weights = "auto") -> dict[str, bytes]:
     """Path -> content of every file of the library, without the manifest. `weights` become C text or a binary
     that the assembler includes."""
-    name = program.name
     binary = weights == "bin" or (weights == "auto" and program.weight_bytes > BINARY_WEIGHTS)
+    content: dict[str, bytes] = {}
+    for part in (program, *program.segments):
+        content |= _library(part, optimize, binary)
+    cmake = {"p": program, "version": edgekit.__version__, "speed": optimize == "speed", "binary": binary}
+    content["CMakeLists.txt"] = _text("CMakeLists.txt.j2", cmake).encode()
+    if program.gpu:
+        content |= gpu.render(
+            program, environment(), model_origin(program), specialised=optimize == "speed", binary=binary
+        )
+    return dict(sorted(content.items()))
+
+
+def _library(program: Program, optimize: Optimize, binary: bool) -> dict[str, bytes]:
+    """The files of a program: of the model, or of a part of it."""
+    name = program.name
     values = _values(program, optimize, binary)
     weights_source = f"weights.{'S' if binary else 'c'}"
     files = {
@@ -46,7 +60,6 @@ def render(program: Program, optimize: Optimize, weights: Weights = "auto") -> d
         f"{name}.c": _text("model.c.j2", values),
         f"{name}_weights.h": _text("weights.h.j2", values),
         f"{name}_{weights_source}": _text(f"{weights_source}.j2", values),
-        "CMakeLists.txt": _text("CMakeLists.txt.j2", values),
     }
     if program.graph.tokenizer is not None:
         files |= text_files(program.graph.tokenizer, name, environment())
@@ -63,13 +76,9 @@ def render(program: Program, optimize: Optimize, weights: Weights = "auto") -> d
     for path, text in support_files(sorted(supports)):
         files[f"edgekit/{path}"] = text
     content = {path: text.encode() for path, text in files.items()}
-    if program.target.opencl:
-        content |= gpu.render(
-            program, environment(), model_origin(program), specialised=optimize == "speed", binary=binary
-        )
     if binary:
         content[f"{name}_weights.bin"] = b"".join(data for _, data in weight_blocks(program))
-    return dict(sorted(content.items()))
+    return content
 
 
 def sources(files: Mapping[str, bytes], optimize: Optimize) -> list[str]:

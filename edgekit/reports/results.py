@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         Target,
         Verification,
     )
+    from edgekit.codegen.gpu.summary import GpuSummary
     from edgekit.quantize.outcome import MixedPrecision
 
 VERSION = 1  # of the JSON; raised when a script that reads it would break
@@ -285,6 +286,7 @@ def build(found: Report, *, verbose: bool) -> list[str]:
         rows.append(("state", f"{size(found.state_bytes)} for each stream"))
     rows.append(("stack", _stack(found)))
     rows.append(("MACs", multiplications(found)))
+    rows += on_gpu(found.gpu)
     checked = _verified(found.verification) if found.verification else f"no: {found.unverified}"
     rows.append(("verified", checked))
     rows += [row for package in found.packages for row in package.notes]
@@ -293,6 +295,20 @@ def build(found: Report, *, verbose: bool) -> list[str]:
         layers = [(x.name, x.origin, x.kernel, f"{x.macs:,}", size(x.weight_bytes)) for x in found.layers]
         lines += ["", *table(layers, ("call", "layer", "kernel", "MACs", "weights"), "<<<>>")]
     return lines
+
+
+def on_gpu(found: GpuSummary | None) -> list[tuple[str, str]]:
+    """What a run does on the device, and each segment that the CPU computes."""
+    if found is None:
+        return []
+    memory = f"weights {size(found.weight_bytes)}, arena {size(found.arena_bytes)}"
+    rows = [("gpu", f"{found.dispatches:,} kernels a run; on the device: {memory}")]
+    for segment in found.segments:
+        first, *more = segment.layers
+        named = f"{shortened(first.origin)} ({first.operator})" + f" and {len(more)} more" * bool(more)
+        copies = f"{size(segment.read_bytes)} read, {size(segment.written_bytes)} written"
+        rows.append(("cpu", f"{named}; {copies}"))
+    return rows
 
 
 def multiplications(found: Report | Estimate) -> str:

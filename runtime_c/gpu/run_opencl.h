@@ -23,6 +23,21 @@ struct ek_gpu_dispatch {
     struct ek_gpu_span span[4];
 };
 
+/* A tensor that a CPU segment reads or writes. */
+struct ek_gpu_tensor {
+    uint16_t memory;
+    size_t first, bytes; /* of that memory */
+    size_t place; /* while the CPU runs */
+};
+
+/* Layers that the CPU computes between dispatches. */
+struct ek_gpu_segment {
+    uint32_t before; /* the dispatch that comes next */
+    uint16_t inputs, outputs;
+    uint32_t first; /* of its tensors in the table */
+    size_t arena; /* behind them */
+};
+
 /* An input or output. */
 struct ek_gpu_port {
     size_t bytes;
@@ -33,6 +48,7 @@ struct ek_gpu_port {
     uint32_t row; /* elements of a row of a mask, of which the first is set; 0: no mask */
     int32_t least; /* of an input of integers, */
     uint32_t count; /* and how many different ones there are */
+    int on_device; /* 0: only the CPU uses it */
 };
 
 struct ek_gpu_model {
@@ -40,6 +56,11 @@ struct ek_gpu_model {
     const struct ek_gpu_dispatch *dispatches;
     uint32_t count;
     const uint32_t *values;
+    const struct ek_gpu_segment *segments; /* in their order */
+    uint32_t segment_count;
+    const struct ek_gpu_tensor *tensors;
+    size_t segment_bytes; /* that a segment works in, at most */
+    void (*segment)(uint32_t number, void *const *tensors, void *arena);
     const void *weights;
     size_t weight_bytes, arena_bytes; /* on the device */
     const struct ek_gpu_port *ports; /* inputs, then outputs */
@@ -57,6 +78,8 @@ struct ek_gpu {
     int owns;
     void **memory; /* arena, weights, ports */
     void **kernels; /* one for each dispatch */
+    void *room; /* of CPU segments */
+    void **tensors; /* of the segment that runs */
     void *arena; /* of the CPU, if the model runs there */
 };
 
@@ -94,6 +117,8 @@ static void ek_gpu_destroy(struct ek_gpu *g)
     ek_cl_close(&g->cl);
     free(g->kernels);
     free(g->memory);
+    free(g->room);
+    free(g->tensors);
     free(g->arena);
     free(g);
 }
@@ -213,6 +238,13 @@ static enum ek_gpu_status ek_gpu_build(struct ek_gpu *g, const struct ek_gpu_con
 static enum ek_gpu_status ek_gpu_allocate(struct ek_gpu *g)
 {
     const struct ek_gpu_model *const m = &g->model;
+    size_t tensors = 0;
+    for (uint32_t i = 0; i < m->segment_count; i++)
+        tensors += m->segments[i].inputs + m->segments[i].outputs;
+    g->room = m->segment_count ? malloc(m->segment_bytes + EK_GPU_WIDE) : NULL;
+    g->tensors = m->segment_count ? (void **)malloc(tensors * sizeof *g->tensors) : NULL;
+    if (m->segment_count && (!g->room || !g->tensors))
+        return EK_GPU_NO_MEMORY;
     for (int i = 0; i < EK_GPU_PORTS + m->inputs + m->outputs; i++) {
         const size_t bytes = i == EK_GPU_ARENA     ? m->arena_bytes
                              : i == EK_GPU_WEIGHTS ? m->weight_bytes
@@ -267,24 +299,88 @@ static enum ek_gpu_status ek_gpu_prepare(struct ek_gpu *g)
     return EK_GPU_OK;
 }
 
-/* Start all kernels; inputs and outputs are device memory of the caller, or ours where there are none. */
-static int ek_gpu_enqueue(
-    struct ek_gpu *g, void *const *ports, ek_cl_uint waits, ek_cl_events wait, void **event)
+/* Where inputs and outputs are: host memory of the caller, or device memory of the caller (`ports`). */
+struct ek_gpu_io {
+    const void *const *inputs;
+    void *const *outputs;
+    void *const *ports;
+};
+
+/* The caller's host memory of a tensor, if that has it: of inputs, and of outputs that only the CPU uses. */
+static char *ek_gpu_direct(
+    const struct ek_gpu_model *m, const struct ek_gpu_tensor *t, const struct ek_gpu_io *io)
 {
+    const int port = t->memory - EK_GPU_PORTS;
+    if (io->ports || port < 0 || (port >= m->inputs && m->ports[port].on_device))
+        return NULL;
+    return port < m->inputs ? (char *)(uintptr_t)io->inputs[port] : (char *)io->outputs[port - m->inputs];
+}
+
+/* Read tensors of a segment from the device, or write them there; those in memory of the caller stay. */
+static int ek_gpu_cross(struct ek_gpu *g, const struct ek_gpu_tensor *t, void *const *at, int count,
+    int is_write, const struct ek_gpu_io *io)
+{
+    char *const room = (char *)ek_gpu_aligned(g->room);
+    int failed = 0;
+    for (int i = 0; !failed && i < count; i++) {
+        const int port = t[i].memory - EK_GPU_PORTS;
+        void *const memory = io->ports && port >= 0 ? io->ports[port] : g->memory[t[i].memory];
+        if (at[i] != room + t[i].place)
+            continue;
+        if (is_write)
+            failed =
+                g->cl.EnqueueWriteBuffer(g->queue, memory, 0, t[i].first, t[i].bytes, at[i], 0, NULL, NULL);
+        else
+            failed =
+                g->cl.EnqueueReadBuffer(g->queue, memory, 0, t[i].first, t[i].bytes, at[i], 0, NULL, NULL);
+    }
+    return failed;
+}
+
+/* Compute a segment here, when the device has computed what it reads. */
+static int ek_gpu_segment(struct ek_gpu *g, uint32_t number, const struct ek_gpu_io *io)
+{
+    const struct ek_gpu_segment *const s = g->model.segments + number;
+    const struct ek_gpu_tensor *const t = g->model.tensors + s->first;
+    char *const room = (char *)ek_gpu_aligned(g->room);
+    for (int i = 0; i < s->inputs + s->outputs; i++) {
+        char *const direct = ek_gpu_direct(&g->model, t + i, io);
+        g->tensors[i] = direct ? direct + t[i].first : room + t[i].place;
+    }
+    int failed = ek_gpu_cross(g, t, g->tensors, s->inputs, 0, io);
+    if (!failed)
+        failed = g->cl.Finish(g->queue); /* what an earlier segment wrote has left the room by then, too */
+    if (failed)
+        return failed;
+    g->model.segment(number, g->tensors, room + s->arena);
+    return ek_gpu_cross(g, t + s->inputs, g->tensors + s->inputs, s->outputs, 1, io);
+}
+
+/* Start all kernels and compute the segments between them; `event` comes behind the last one. */
+static int ek_gpu_enqueue(
+    struct ek_gpu *g, const struct ek_gpu_io *io, ek_cl_uint waits, ek_cl_events wait, void **event)
+{
+    uint32_t segment = 0;
     int failed = 0;
     if (waits)
         failed = g->cl.EnqueueMarkerWithWaitList(g->queue, waits, wait, NULL);
-    for (uint32_t i = 0; !failed && i < g->model.count; i++) {
+    for (uint32_t i = 0; !failed && i <= g->model.count; i++) {
+        while (!failed && segment < g->model.segment_count && g->model.segments[segment].before == i)
+            failed = ek_gpu_segment(g, segment++, io);
+        if (failed || i == g->model.count)
+            break;
         const struct ek_gpu_dispatch *const d = g->model.dispatches + i;
         const size_t group = d->group, items = group * d->groups;
-        if (ports)
-            failed = ek_gpu_bind(g, i, ports);
+        if (io->ports)
+            failed = ek_gpu_bind(g, i, io->ports);
         if (!failed)
-            failed = g->cl.EnqueueNDRangeKernel(g->queue, g->kernels[i], 1, NULL, &items, &group, 0, NULL,
-                event && i + 1 == g->model.count ? event : NULL);
-        if (ports)
+            failed =
+                g->cl.EnqueueNDRangeKernel(g->queue, g->kernels[i], 1, NULL, &items, &group, 0, NULL, NULL);
+        if (io->ports)
             failed |= ek_gpu_bind(g, i, NULL);
     }
+    if (!failed && event)
+        failed = g->cl.EnqueueMarkerWithWaitList(g->queue, 0, NULL, event);
     return failed;
 }
 
@@ -293,6 +389,7 @@ static enum ek_gpu_status ek_gpu_start(struct ek_gpu *g, const void *const *inpu
     ek_cl_uint waits, ek_cl_events wait, void **event)
 {
     const struct ek_gpu_model *const m = &g->model;
+    const struct ek_gpu_io io = {inputs, outputs, NULL};
     int failed = 0;
     if (event)
         *event = NULL;
@@ -302,14 +399,20 @@ static enum ek_gpu_status ek_gpu_start(struct ek_gpu *g, const void *const *inpu
     }
     if (g->status)
         return g->status;
+    if (waits)
+        failed = g->cl.EnqueueMarkerWithWaitList(g->queue, waits, wait, NULL);
     for (int i = 0; !failed && i < m->inputs; i++)
-        failed = g->cl.EnqueueWriteBuffer(g->queue, g->memory[EK_GPU_PORTS + i], 0, 0, m->ports[i].bytes,
-            inputs[i], i ? 0 : waits, i ? NULL : wait, NULL);
+        if (m->ports[i].on_device)
+            failed = g->cl.EnqueueWriteBuffer(
+                g->queue, g->memory[EK_GPU_PORTS + i], 0, 0, m->ports[i].bytes, inputs[i], 0, NULL, NULL);
     if (!failed)
-        failed = ek_gpu_enqueue(g, NULL, 0, NULL, NULL);
+        failed = ek_gpu_enqueue(g, &io, 0, NULL, NULL);
     for (int i = 0; !failed && i < m->outputs; i++)
-        failed = g->cl.EnqueueReadBuffer(g->queue, g->memory[EK_GPU_PORTS + m->inputs + i], 0, 0,
-            m->ports[m->inputs + i].bytes, outputs[i], 0, NULL, event && i + 1 == m->outputs ? event : NULL);
+        if (m->ports[m->inputs + i].on_device)
+            failed = g->cl.EnqueueReadBuffer(g->queue, g->memory[EK_GPU_PORTS + m->inputs + i], 0, 0,
+                m->ports[m->inputs + i].bytes, outputs[i], 0, NULL, NULL);
+    if (!failed && event)
+        failed = g->cl.EnqueueMarkerWithWaitList(g->queue, 0, NULL, event);
     if (failed || g->cl.Flush(g->queue))
         g->status = EK_GPU_LOST;
     return g->status;
@@ -319,9 +422,10 @@ static enum ek_gpu_status ek_gpu_start(struct ek_gpu *g, const void *const *inpu
 static enum ek_gpu_status ek_gpu_start_on_device(
     struct ek_gpu *g, void *const *ports, ek_cl_uint waits, ek_cl_events wait, void **event)
 {
+    const struct ek_gpu_io io = {NULL, NULL, ports};
     if (g->arena)
         return EK_GPU_ON_CPU;
-    if (!g->status && (ek_gpu_enqueue(g, ports, waits, wait, event) || g->cl.Flush(g->queue)))
+    if (!g->status && (ek_gpu_enqueue(g, &io, waits, wait, event) || g->cl.Flush(g->queue)))
         g->status = EK_GPU_LOST;
     return g->status;
 }

@@ -1,0 +1,76 @@
+"""What reports say of a path for GPUs: which layers run where, and what is copied between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from edgekit.codegen.gpu.plan import CpuSegment, GpuPlan
+from edgekit.core.ir import Graph
+
+
+@dataclass(frozen=True)
+class PlacedLayer:
+    """A layer of the source model."""
+
+    origin: str
+    operator: str
+    runs_on: Literal["gpu", "cpu"]
+
+
+@dataclass(frozen=True)
+class CpuSegmentSummary:
+    """Layers that the CPU computes between GPU segments."""
+
+    layers: tuple[PlacedLayer, ...]
+    read_bytes: int  # from the device, in each run
+    written_bytes: int  # to the device
+
+
+@dataclass(frozen=True)
+class GpuSummary:
+    """The path of a library for GPUs."""
+
+    dispatches: int  # kernels that a run starts
+    weight_bytes: int  # on the device
+    arena_bytes: int  # on the device
+    layers: tuple[PlacedLayer, ...]  # in the order of execution
+    segments: tuple[CpuSegmentSummary, ...] = ()
+
+
+def summary(plan: GpuPlan) -> GpuSummary:
+    """Of a plan that is the caller's."""
+    segments = tuple(_segment(plan, segment) for segment in plan.segments)
+    return GpuSummary(
+        len(plan.dispatches), len(plan.weights), plan.arena_bytes, tuple(_layers(plan, segments)), segments
+    )
+
+
+def _layers(plan: GpuPlan, segments: tuple[CpuSegmentSummary, ...]) -> Iterator[PlacedLayer]:
+    """Each layer once for each operator of it."""
+    last = None
+    parts = [*zip((segment.before for segment in plan.segments), segments, strict=True)]
+    for i in range(len(plan.dispatches) + 1):
+        while parts and parts[0][0] == i:
+            yield from parts.pop(0)[1].layers
+        for d in plan.dispatches[i : i + 1]:
+            layer = PlacedLayer(d.origin, d.operator, "gpu")
+            if layer != last:
+                yield layer
+            last = layer
+
+
+def _segment(plan: GpuPlan, segment: CpuSegment) -> CpuSegmentSummary:
+    graph, inputs = segment.graph, len(segment.graph.inputs)
+    sizes = [
+        graph.type(name).bytes * (span.where != "input" and plan.uses(span))  # else it is the caller's
+        for name, span in zip((*graph.inputs, *graph.outputs), segment.spans, strict=True)
+    ]
+    layers = tuple(dict.fromkeys(_placed(graph)))
+    return CpuSegmentSummary(layers, sum(sizes[:inputs]), sum(sizes[inputs:]))
+
+
+def _placed(graph: Graph) -> Iterator[PlacedLayer]:
+    for node in graph.nodes:
+        yield PlacedLayer(node.origin or node.outputs[0], type(node.op).__name__, "cpu")
