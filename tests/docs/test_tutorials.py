@@ -31,7 +31,7 @@ NEEDS = {"pytorch-to-board": ("torch", "sklearn"), "wake-word": ("torch",)}
 DOWNLOADED = {"tflite-in-a-web-page": "models/tflite_micro/person_detect.tflite"}
 PERSON = ROOT / "docs" / "assets" / "person.png"
 NEW = "run pytest tests/docs/test_tutorials.py --update-golden, and look at it"
-PLAIN = ("ls", "pip")  # that every machine of the tests has
+PLAIN = ("grep", "head", "ls", "pip")  # that every machine of the tests has
 BLOCK = re.compile(r"^```(\w+) ?(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
