@@ -12,9 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from types import CodeType
+from typing import Any
 
 from edgekit.codegen.kernels.overflow_safe import heavy_pairs
-from edgekit.core.ops import Call
+from edgekit.core.ops import Call, Param
 from edgekit.core.ops._integer import FACTS
 from edgekit.core.reasons import OwnWordsError
 from edgekit.core.tiles import zero_blocks
@@ -44,15 +45,37 @@ class Expression:
     def code(self) -> CodeType:
         return compile(ast.Expression(self.body), "<condition>", "eval")
 
+    @cached_property
+    def asks_weights(self) -> bool:
+        """Does it ask for what only weights tell?"""
+        return any(isinstance(node, ast.Name) and node.id in _OF_WEIGHTS for node in ast.walk(self.body))
+
     def of(self, call: Call) -> int:
         """Its value: the text comes from our own kernels."""
-        values = {"compact": 0, **call.params, **call.facts, "rule": call.rule}
+        values = {name: known for name in self.names if (known := _value(call, name)) is not None}
+        return int(eval(self.code, _builtins(call) if self.asks_weights else _PLAIN, values))
 
-        def of_weights(measure: Callable[..., int]) -> Callable[..., int]:
-            return lambda *sizes: measure(call.args[1].value.data, *sizes)
 
-        known = {"max": max, "min": min} | {n: of_weights(f) for n, f in _OF_WEIGHTS.items()}
-        return int(eval(self.code, {"__builtins__": known}, values))
+_PLAIN = {"__builtins__": {"max": max, "min": min}}
+
+
+def _builtins(call: Call) -> dict[str, Any]:
+    """All functions, also those of the weights of this call."""
+
+    def of_weights(measure: Callable[..., int]) -> Callable[..., int]:
+        return lambda *sizes: measure(call.args[1].value.data, *sizes)
+
+    weights = {name: of_weights(measure) for name, measure in _OF_WEIGHTS.items()}
+    return {"__builtins__": {**_PLAIN["__builtins__"], **weights}}
+
+
+def _value(call: Call, name: str) -> str | Param | None:
+    """What a name stands for; None where the call has nothing of this name."""
+    if name == "rule":
+        return call.rule
+    if name in call.facts:
+        return call.facts[name]
+    return call.params.get(name, 0 if name == "compact" else None)
 
 
 @cache

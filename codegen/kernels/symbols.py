@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 from edgekit.codegen.kernels import contracts
 from edgekit.codegen.kernels.kernel_files import Variant
 from edgekit.codegen.kernels.variants import variants
 from edgekit.core.ops import Call
+from edgekit.core.types import DType
 
 _SUMS = "S"  # the letter of a type that only sums have: formats of operands tell it
 
@@ -68,8 +70,13 @@ def kernel_id(call: Call, variant: Variant, isas: Sequence[str]) -> KernelId:
 
 def instance_name(call: Call) -> str:
     """The name of the kernel instance that a call needs."""
-    instance = Instance.of(call)
-    if call.label and f"{instance.name}.h" in contracts.headers():
+    return _instance_name(call.kernel, call.label, tuple(call.types.items()), call.rule)
+
+
+@cache
+def _instance_name(kernel: str, label: str, types: tuple[tuple[str, DType], ...], rule: str) -> str:
+    instance = Instance.of(Call(kernel, dict(types), (), label=label, rule=rule))
+    if label and f"{instance.name}.h" in contracts.headers():
         # A kernel of its own has this name already: add_s8 adds quantized numbers, and this one adds bytes.
         return replace(instance, operator=f"{instance.operator}_plain").name
     return instance.name

@@ -14,6 +14,7 @@ from edgekit.codegen.kernels.expressions import expression
 from edgekit.codegen.kernels.kernel_files import Variant, variants_of
 from edgekit.codegen.kernels.pack import is_tiled
 from edgekit.core.ops import Call
+from edgekit.core.types import DType
 
 _BRACES = re.compile(r"\{(.*?)\}")
 
@@ -30,13 +31,19 @@ def unmet(variant: Variant, call: Call, operands: Sequence[str]) -> str:
             return f"@for {letter}={wanted}"
     if variant.rules and call.rule not in variant.rules:
         return f"@rule {' '.join(variant.rules)}"
-    for operand, tag in variant.pack.items():
+    for operand, tag in _tiled(variant):
         if operand not in operands:  # of another contract that the text fulfils
             continue
-        if is_tiled(tag) and call.args[operands.index(operand)].value.data is None:
+        if call.args[operands.index(operand)].value.data is None:
             return f"@pack {operand}: {tag}"
     failed = next((condition for condition in variant.conditions if not condition.of(call)), None)
     return f"@when {failed.text}" if failed else ""
+
+
+@cache
+def _tiled(variant: Variant) -> Sequence[tuple[str, str]]:
+    """The operands that must be constant, with their layouts."""
+    return [(operand, tag) for operand, tag in variant.pack.items() if is_tiled(tag)]
 
 
 def layouts(variant: Variant, call: Call) -> Mapping[str, str]:
@@ -53,12 +60,25 @@ def variants(isa: str, kernel: str) -> tuple[Variant, ...]:
     return tuple(sorted(variants_of(isa, kernel), key=lambda v: (-len(v.conditions), v.name)))
 
 
+@cache
+def _of_types(isa: str, kernel: str, types: tuple[tuple[str, DType], ...], rule: str) -> Sequence[Variant]:
+    """Those of them that are for these types and this rule."""
+    known = {letter: dtype.value for letter, dtype in types}
+    return [
+        variant
+        for variant in variants(isa, kernel)
+        if variant.types.items() <= known.items() and (not variant.rules or rule in variant.rules)
+    ]
+
+
 def fitting(call: Call, name: str, isas: Sequence[str], operands: Sequence[str]) -> tuple[Variant, ...]:
     """The kernels for a call, of the first of these instruction sets that has any, the most special ones
     first. `name` is that of the instance: files of exactly this name go first."""
+    types = tuple(call.types.items())
     for isa in isas:
         for kernel in (name, call.kernel):
-            if found := tuple(v for v in variants(isa, kernel) if fits(v, call, operands)):
+            possible = _of_types(isa, kernel, types, call.rule)
+            if found := tuple(variant for variant in possible if fits(variant, call, operands)):
                 return found
     raise AssertionError(f"no kernel {name} or {call.kernel} in kernels/{{{','.join(isas)}}}")
 

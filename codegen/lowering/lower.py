@@ -154,13 +154,13 @@ def _fitted(call: Call, target: Target) -> list[Call]:
     bias, and how far its result may reach over its input; behind the copies that it needs."""
     variant = variant_of(call, target)
     kernel = instance_of(variant, call, target)
-    call = replace(call, file=variant.file, overlap=distance(variant.order, call))
-    if variant.order == CHANNELS:
-        call = replace(call, inplace=(0,))
-    if variant.apart:
-        call = replace(call, inplace=())
-    if variant.scratch:
-        call = replace(call, scratch=variant.scratch.of(call))
+    call = replace(
+        call,
+        file=variant.file,
+        overlap=distance(variant.order, call),
+        inplace=() if variant.apart else (0,) if variant.order == CHANNELS else call.inplace,
+        scratch=variant.scratch.of(call) if variant.scratch else call.scratch,
+    )
     copies, call = _pack_computed_weights(_folded(call, kernel, variant), kernel)
     return [*copies, in_parts(call, variant, kernel, target) if target.cores > 1 else call]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 import numpy as np
 
@@ -39,25 +40,34 @@ def distance(order: str, call: Call) -> int | None:
         return None
     if x.dtype is not y.dtype and min(x.dtype.bits, y.dtype.bits) > 8:
         return None  # C lets only bytes be looked at as something else
+    sizes = tuple((key, value) for key, value in call.params.items() if isinstance(value, int))
+    return _distance(order, sizes, x.dtype.bytes, y.dtype.bytes)
+
+
+@lru_cache(
+    1 << 12
+)  # layers of the same sizes are asked for again and again, by searches and for other targets
+def _distance(order: str, sizes: tuple[tuple[str, int], ...], x_bytes: int, y_bytes: int) -> int | None:
+    """The same from what it depends on."""
     name, *numbers = order.split()
     block, group = (int(n) for n in (*numbers, "1", "1")[:2])
-    p = call.params
+    p = dict(sizes)
     match name:
         case "pixels":
-            return _pixels(p, block, group, x.dtype.bytes, y.dtype.bytes) if _is_dense(p) else None
+            return _pixels(p, block, group, x_bytes, y_bytes) if _is_dense(p) else None
         case "windows":
-            return _windows(p, block, x.dtype.bytes, y.dtype.bytes) if _is_dense(p) else None
+            return _windows(p, block, x_bytes, y_bytes) if _is_dense(p) else None
         case "bands":
             if "rows" in p:
                 return 0
             rows = block if numbers else _number(p, "out_h")
             pixels = max(rows * _number(p, "out_w"), 1)
-            return _windows(p, pixels, x.dtype.bytes, y.dtype.bytes) if _is_dense(p) else None
+            return _windows(p, pixels, x_bytes, y_bytes) if _is_dense(p) else None
         case "lines":
-            return _lines(p, block, group, x.dtype.bytes, y.dtype.bytes) if _is_dense(p) else None
+            return _lines(p, block, group, x_bytes, y_bytes) if _is_dense(p) else None
         case "rows":
             image = {"in_w": p["rows"], "out_w": p["rows"], "in_c": p["inputs"], "out_c": p["outputs"]}
-            return _pixels(image, block, group, x.dtype.bytes, y.dtype.bytes)
+            return _pixels(image, block, group, x_bytes, y_bytes)
     raise AssertionError(f"unknown order {name}")
 
 

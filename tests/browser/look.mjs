@@ -11,11 +11,15 @@ export default async (page, { ways }) => {
 
 function facts() {
   const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const known = new Map(); // reading a pixel takes long, and there are few colors
   const rgba = (color) => {
-    canvas.clearRect(0, 0, 1, 1);
-    canvas.fillStyle = color;
-    canvas.fillRect(0, 0, 1, 1);
-    return canvas.getImageData(0, 0, 1, 1).data;
+    if (!known.has(color)) {
+      canvas.clearRect(0, 0, 1, 1);
+      canvas.fillStyle = color;
+      canvas.fillRect(0, 0, 1, 1);
+      known.set(color, canvas.getImageData(0, 0, 1, 1).data);
+    }
+    return known.get(color);
   };
   const luminance = ([r, g, b]) => {
     const [x, y, z] = [r, g, b].map((v) => (v / 255 <= 0.04045 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4));
@@ -48,12 +52,11 @@ function facts() {
   const box = (element) => element.getBoundingClientRect();
   const overlaps = [];
   const cards = [...document.querySelectorAll(".card")];
-  cards.forEach((a, i) => {
-    for (const b of cards.slice(0, i)) {
-      const [p, q] = [box(a.querySelector(".box")), box(b.querySelector(".box"))];
+  const boxes = cards.map((card) => box(card.querySelector(".box")));
+  boxes.forEach((p, i) => {
+    for (const [j, q] of boxes.slice(0, i).entries())
       if (p.left < q.right && q.left < p.right && p.top < q.bottom && q.top < p.bottom)
-        overlaps.push(`${a.textContent} / ${b.textContent}`);
-    }
+        overlaps.push(`${cards[i].textContent} / ${cards[j].textContent}`);
   });
   const spilled = [...document.querySelectorAll(".card text, .block text")].filter((text) => {
     const [inner, outer] = [box(text), box(text.parentNode.querySelector("rect"))];
