@@ -16,6 +16,7 @@ import pytest
 from onnx import defs
 from onnx.external_data_helper import convert_model_to_external_data
 from support.nets import Net
+from support.onnx_models import model, node
 from support.tools import ROOT
 
 from edgekit import EdgeKitError, save
@@ -34,6 +35,20 @@ def opened() -> Session:
     made = Session()
     made.open({"digits.onnx": (DIGITS / "digits.onnx").read_bytes()})
     return made
+
+
+def test_all_operators_that_are_missing_are_counted() -> None:
+    kinds = ["Warp", "Relu", "Bend", "Warp", "Warp", "Warp", "Warp"]
+    names = ["x", *(f"v{i}" for i in range(len(kinds) - 1)), "y"]
+    nodes = [node(kind, a, b) for kind, a, b in zip(kinds, names[:-1], names[1:], strict=True)]
+    found = answer(lambda: Session().open({"m.onnx": model(nodes).SerializeToString()}))
+    assert found["error"].startswith("E0201 EdgeKit does not know 2 kinds of operators of this model")
+    assert found["missing"] == [
+        {"name": "Warp", "count": 5, "places": ["node Warp_v0", "node Warp_v3", "node Warp_v4"]},
+        {"name": "Bend", "count": 1, "places": ["node Bend_v2"]},
+    ]
+    one = answer(lambda: Session().open({"m.onnx": model([node("Bend", "x", "y")]).SerializeToString()}))
+    assert one["error"].startswith("E0201 EdgeKit does not know an operator of this model")
 
 
 def test_bindings() -> None:

@@ -126,7 +126,8 @@ class OnnxImporter:
 
     def run(self, name: str, source: Source) -> Graph:
         graph = self.model.graph
-        raise_all(list(self._unsupported(graph.node, self.opsets, set())))
+        if next(self._unsupported(graph.node, self.opsets), None):
+            raise_all(self._all_unsupported())
         scope: dict[str, Edge] = {}
         inputs = self._bind_inputs(graph, scope)
         self.import_nodes(graph.node, scope)
@@ -141,20 +142,36 @@ class OnnxImporter:
         source = replace(self.bindings.noted(source), counted_rows=tuple(counted))
         return named_graph(self.builder, name, inputs, outputs, tensors, source)
 
+    def _all_unsupported(self) -> list[EdgeKitError]:
+        """What a user has to replace, also in the branches of If and the bodies of loops."""
+        return list(self._unsupported(self.model.graph.node, self.opsets, is_deep=True))
+
     def _unsupported(
-        self, nodes: Sequence[NodeProto], opsets: Mapping[str, int], seen: set[FunctionKey], origin: str = ""
+        self,
+        nodes: Sequence[NodeProto],
+        opsets: Mapping[str, int],
+        seen: set[FunctionKey] | None = None,
+        origin: str = "",
+        *,
+        is_deep: bool = False,
     ) -> Iterator[EdgeKitError]:
-        """An error for each node without a handler or a function body, also in functions, all at once."""
+        """An error for each node without a handler or a function body, also in functions. Nodes of the graphs
+        in attributes only if `is_deep`: a branch that is never taken may have any."""
+        seen = set() if seen is None else seen
         for i, node in enumerate(nodes):
             here = origin + label(node, i)
             key = function_key(node)
+            for attribute in node.attribute if is_deep else ():
+                for inner in (*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs):
+                    yield from self._unsupported(inner.node, opsets, seen, here + "/", is_deep=True)
             if key[:2] in handlers() or has_schema_function(node, opsets):
                 continue
             if key in self.functions:
                 body = self.functions[key]
                 if key not in seen:
                     seen.add(key)
-                    yield from self._unsupported(body.node, {**opsets, **opsets_of(body)}, seen, here + "/")
+                    inside = {**opsets, **opsets_of(body)}
+                    yield from self._unsupported(body.node, inside, seen, here + "/", is_deep=is_deep)
                 continue
             yield _unsupported_op(node, f"node {here}")
 
@@ -247,7 +264,8 @@ class OnnxImporter:
             return self._call(handlers()[key[:2]], node, inputs, version)
         body = self.functions.get(key) or schema_function(node, self.opsets, types)
         if body is None:
-            raise _unsupported_op(node, f"node {origin}")
+            raise_all(self._all_unsupported())
+            raise _unsupported_op(node, f"node {origin}")  # of a function's body, as this call binds it
         return self._expand(body, node, inputs, origin)
 
     def _call(

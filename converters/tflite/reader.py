@@ -119,6 +119,18 @@ def handlers() -> Mapping[str, Handler]:
     return found
 
 
+def _is_known(kind: str) -> bool:
+    """Can an operator be read?"""
+    return kind in handlers() or kind in VARIABLES or kind in CONTROL_FLOW
+
+
+def _graphs_of(op: Table, kind: str) -> list[int]:
+    """The numbers of the graphs that an operator runs."""
+    count = {"IF": 2, "WHILE": 2, "CALL_ONCE": 1}.get(kind, 0)
+    options = op.table(4)
+    return [options.integer(field) if options else 0 for field in range(count)]
+
+
 def _custom(name: str) -> str:
     """How a custom operator is called."""
     return f"custom {name!r}"
@@ -140,6 +152,7 @@ class TfliteImporter:
         self.number = number
         self.entry = entry
         self.runs = count()  # of subgraphs
+        self.first = number  # of the subgraphs, which runs the others
         self.running = {number}  # the subgraphs that are being imported, one in the other
         self.subgraph = graphs[number]
         self.tensors = list(self.subgraph.tables(0))
@@ -168,15 +181,8 @@ class TfliteImporter:
     def _import_all(self, scope: dict[int, Tensor]) -> None:
         operators = list(self.subgraph.tables(3))
         names = [self._code(op) for op in operators]
-        raise_all(
-            [
-                EdgeKitError(
-                    "E0201", f"unsupported op {n}", f"operator {i}", "docs/ops.md lists what is supported"
-                )
-                for i, n in enumerate(names)
-                if n not in handlers() and n not in VARIABLES and n not in CONTROL_FLOW
-            ]
-        )
+        if not all(map(_is_known, names)):
+            raise_all(list(self._unsupported()))
         for number, (op, kind) in enumerate(zip(operators, names, strict=True)):
             name = f"{_plain(kind)}_{number}"
             self.builder.origin = name
@@ -192,6 +198,22 @@ class TfliteImporter:
                 error.where = error.where or f"node {name}"
                 raise
 
+    def _unsupported(self) -> Iterator[EdgeKitError]:
+        """An error for each operator without a handler, in the first graph and in those that it runs."""
+        graphs = list(self.model.tables(2))
+        left, seen = [self.first], {self.first}
+        while left:
+            number = left.pop(0)
+            place = f" of graph {number}" if number != self.first else ""
+            for i, op in enumerate(graphs[number].tables(3)):
+                kind = self._code(op)
+                if not _is_known(kind):
+                    hint = "docs/ops.md lists what is supported"
+                    yield EdgeKitError("E0201", f"unsupported op {kind}", f"operator {i}{place}", hint)
+                inner = {graph for graph in _graphs_of(op, kind) if 0 <= graph < len(graphs)} - seen
+                left += sorted(inner)
+                seen |= inner
+
     def _import_variable(self, op: Table, kind: str, scope: dict[int, Tensor]) -> None:
         """An operator that handles variables rather than tensors."""
         options, operands, results = op.table(4), self._indices(op, 1), self._indices(op, 2)
@@ -205,6 +227,7 @@ class TfliteImporter:
             case "CALL_ONCE", [], [] if not self.number:
                 number = options.integer(0) if options else 0
                 once = TfliteImporter(self.model, self.bindings, self.rounding, EntryPoint(number=number))
+                once.first = self.first
                 if not number:
                     raise EdgeKitError("E0401", "the graph calls itself")
                 once._import_all({})
@@ -244,7 +267,7 @@ class TfliteImporter:
             raise EdgeKitError("E0205", message, hint="loops are unrolled: convert it for shorter sequences")
         inner = TfliteImporter(self.model, self.bindings, self.rounding, EntryPoint(number=number))
         inner.builder, inner.runs = self.builder, self.runs
-        inner.running = {*self.running, number}
+        inner.running, inner.first = {*self.running, number}, self.first
         entries, exits = inner._indices(inner.subgraph, 1), inner._indices(inner.subgraph, 2)
         if len(entries) != len(operands):
             message = f"graph {number} takes {len(entries)} operands, the file gives {len(operands)}"

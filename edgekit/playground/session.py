@@ -20,7 +20,7 @@ from edgekit.api.models import target_of
 from edgekit.api.samples import RANDOM, named_inputs
 from edgekit.codegen.printing.render import Optimize
 from edgekit.core import simulate
-from edgekit.core.errors import EdgeKitError, bug, raise_all
+from edgekit.core.errors import EdgeKitError, bug, raise_all, without_middle
 from edgekit.core.ir import Graph
 from edgekit.core.types import Array, DType
 from edgekit.playground import module
@@ -31,7 +31,8 @@ from edgekit.samples import arrays
 
 # numpy knows them; the others come with ml_dtypes, which has no build for Pyodide.
 _NATIVE = frozenset(["f32", "f64", "f16", "s8", "u8", "s16", "u16", "s32", "u32", "s64", "u64", "bool"])
-_SHOWN_OUTPUTS, _SHOWN_VALUES = 8, 5
+_SHOWN_OUTPUTS, _SHOWN_VALUES, _SHOWN_PLACES = 8, 5, 3
+_LONGEST_NAME = 100  # characters
 _MAX_SAMPLES = 64  # of calibration, so that a page answers in seconds
 
 Answer = dict[str, Any]
@@ -179,11 +180,28 @@ def answer(work: Callable[[], Answer]) -> Answer:
     try:
         return work()
     except EdgeKitError as error:
-        return {"error": str(error)}
+        missing = list(missing_operators(error))
+        if not missing:
+            return {"error": str(error)}
+        kinds = f"{len(missing)} kinds of operators" if len(missing) > 1 else "an operator"
+        hint = "docs/ops.md lists those that it knows; replace these layers before the export"
+        return {"error": f"E0201 EdgeKit does not know {kinds} of this model: {hint}", "missing": missing}
     except MemoryError:
         return {"error": "E0402 the model needs more memory than a page has"}
     except Exception as error:  # a bug of ours: a sentence, as on the command line
         return {"error": str(bug(error, "please report it, with the model if you can"))}
+
+
+def missing_operators(error: EdgeKitError) -> Iterator[Answer]:
+    """What a model has and EdgeKit does not know, each kind with the nodes that are of it."""
+    faults = [each for each in (error, *error.also) if each.code == "E0201"]
+    for message in dict.fromkeys(fault.message for fault in faults):
+        places = [fault.where for fault in faults if fault.message == message]
+        yield {
+            "name": without_middle(message.removeprefix("unsupported op "), _LONGEST_NAME),
+            "count": len(places),
+            "places": [without_middle(place, _LONGEST_NAME) for place in places[:_SHOWN_PLACES]],
+        }
 
 
 def bound(text: str) -> tuple[dict[str, list[int]], dict[str, int]]:

@@ -5,7 +5,7 @@ import look from "./look.mjs";
 
 const SECONDS = 120; // on a busy machine: Python itself takes several to start
 
-export default async (page, { wrong, screenshot, ways }) => {
+export default async (page, { wrong, unknown, screenshot, ways }) => {
   page.setDefaultTimeout(SECONDS * 1000);
   const settled = () => page.waitForFunction(() => document.body.getAttribute("aria-busy") === "false");
   const text = (id) => page.evaluate((which) => document.getElementById(which).textContent, id);
@@ -48,5 +48,10 @@ export default async (page, { wrong, screenshot, ways }) => {
   await page.setInputFiles("#model", wrong);
   await page.waitForFunction(() => !document.getElementById("error").hidden);
   found.error = await text("error");
+  await page.setInputFiles("#model", unknown);
+  await page.waitForFunction(() => !document.getElementById("missing").hidden);
+  await settled();
+  found.missing = await page.evaluate(() => document.getElementById("missing").innerText);
+  for (const [way, facts] of Object.entries(await look(page, { ways }))) found.looks[`${way}, missing`] = facts;
   return found;
 };

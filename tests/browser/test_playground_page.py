@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from support.nets import Net
 from support.node_tools import Browser, node
+from support.onnx_models import model
+from support.onnx_models import node as node_of
 from support.pyodide import clang, pyodide
 from support.sites import site
 from support.tools import ROOT
@@ -50,9 +52,12 @@ def assert_same(found: dict[str, str], wanted: dict[str, str]) -> None:
 def test_a_visitor_sees_what_becomes_of_a_model(chromium: Browser, playground: Path, tmp_path: Path) -> None:
     wrong, screenshot = tmp_path / "wrong.onnx", tmp_path / "page.png"
     wrong.write_bytes(b"no model")
+    unknown = tmp_path / "unknown.onnx"
+    layers = [node_of("Warp", "x", "a"), node_of("Relu", "a", "b"), node_of("Bend", "b", "y")]
+    unknown.write_bytes(model(layers).SerializeToString())
     with site(playground) as url:
         actions = HERE / "playground.mjs"
-        given = {"wrong": str(wrong), "screenshot": str(screenshot), "ways": WAYS}
+        given = {"wrong": str(wrong), "unknown": str(unknown), "screenshot": str(screenshot), "ways": WAYS}
         visit = chromium.visit(f"{url}/", actions, **given)
     found = visit.result
     assert visit.errors == []
@@ -71,6 +76,8 @@ def test_a_visitor_sees_what_becomes_of_a_model(chromium: Browser, playground: P
     equal = "equal to the simulator, bit by bit"
     assert re.fullmatch(rf"WebAssembly of [\d,]+ B: {equal}; {times}", found["module"])
     assert found["error"].startswith("E0401 wrong.onnx is no ONNX file")
+    rows = [row.split("\t") for row in found["missing"].splitlines()]
+    assert rows[1:] == [["Warp", "1", "node Warp_a"], ["Bend", "1", "node Bend_y"]]
     for way, looks in found["looks"].items():
         assert looks["overflow"] <= 0, way
         assert [looks[fault] for fault in ("faint", "outside", "repeated", "nameless")] == [[]] * 4, way

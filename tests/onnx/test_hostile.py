@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from onnx import ModelProto, TensorProto
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper
 from support.hostile_files import PYTHON
 from support.hostile_models import CASES, RELU
-from support.onnx_models import FLOAT, model, node
+from support.onnx_models import FLOAT, model, node, tensor
 
 from edgekit.converters.onnx.reader import convert
 from edgekit.core.errors import EdgeKitError, Exit
@@ -57,6 +57,23 @@ def test_faults_of_a_kind_are_listed_at_once() -> None:
     nodes = [node("Relu", "p", "a"), node("Relu", "q", "b"), node("Add", "a b", "y")]
     error = refused(lambda: convert(model(nodes)), "reads p, which nothing computes")
     assert [other.where for other in error.also] == ["node Relu_b"]
+
+
+def test_operators_of_branches_are_listed_with_the_others() -> None:
+    def branch(kind: str) -> GraphProto:
+        return helper.make_graph([node(kind, "x", "z")], kind, [], [tensor("z", [2, 3])])
+
+    def choice(given: str) -> list[NodeProto]:
+        made = helper.make_node(
+            "If", [given], ["a"], name="choice", then_branch=branch("Warp"), else_branch=branch("Relu")
+        )
+        return [node("ReduceSum", "x", "sum", keepdims=0), node("Cast", "sum", "any", to=9), made]
+
+    nodes = [*choice("any"), node("Bend", "a", "y")]
+    error = refused(lambda: convert(model(nodes)), "unsupported op Warp   node choice/Warp_z")
+    assert [other.where for other in error.also] == ["node Bend_y"]
+    nodes = [*choice("any"), node("Relu", "a", "y")]
+    assert not refused(lambda: convert(model(nodes)), "unsupported op Warp   node choice/Warp_z").also
 
 
 def test_the_first_exception_stays_attached() -> None:

@@ -121,6 +121,22 @@ def test_c_computes_one_branch_of_what_is_worth_it(tmp_path: Path) -> None:
         np.testing.assert_array_equal(found[graph.outputs[0]], litert(path, given, x))
 
 
+def test_operators_of_branches_are_named_with_the_others(tmp_path: Path) -> None:
+    values = {"thenSubgraphIndex": 1, "elseSubgraphIndex": 2}
+    op = Operator("IF", [Tensor((1,), "bool"), Tensor((3,))], [Tensor((3,))], "IfOptions", values)
+    kinds = ("LSH_PROJECTION", "UNIQUE")
+    branches = [model(Operator(kind, [Tensor((3,))], [Tensor((3,))])) for kind in kinds]
+    path = tmp_path / "choice.tflite"
+    path.write_bytes(with_subgraphs(model(op), branches))
+    with pytest.raises(EdgeKitError) as caught:
+        convert(path)
+    error = caught.value
+    assert [(e.message, e.where) for e in (error, *error.also)] == [
+        ("unsupported op LSH_PROJECTION", "operator 0 of graph 1"),
+        ("unsupported op UNIQUE", "operator 0 of graph 2"),
+    ]
+
+
 def test_unrolled_loops_have_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of runs: three of the body, and four of its condition."""
     monkeypatch.setattr(tflite_reader, "MAX_RUNS", 7)

@@ -25,9 +25,18 @@ const ask = (call, args = {}) =>
     worker.postMessage({ id: calls, call, args });
   });
 
-function show(error) {
+function show(error, missing = []) {
   $("error").textContent = error;
   $("error").hidden = !error;
+  $("missing").hidden = !missing.length;
+  $("missing").tBodies[0].replaceChildren(
+    ...missing.map(({ name, count, places }) => {
+      const row = element("tr");
+      const more = count > places.length ? `, and ${count - places.length} more` : "";
+      row.append(element("td", name), element("td", count), element("td", places.join(", ") + more));
+      return row;
+    }),
+  );
 }
 
 // One step after the other: what the user chooses meanwhile comes next.
@@ -43,14 +52,14 @@ async function guarded(work) {
     $("status").textContent = `done in ${((performance.now() - began) / 1000).toFixed(1)} s`;
   } catch (error) {
     $("status").textContent = "";
-    show(error.message);
+    show(error.message, error.missing);
   }
   document.body.setAttribute("aria-busy", "false");
 }
 
 async function answered(call, args) {
   const answer = await ask(call, args);
-  if (answer.error) throw new Error(answer.error);
+  if (answer.error) throw Object.assign(new Error(answer.error), { missing: answer.missing });
   return answer;
 }
 
