@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support import random_cases
 from support.float_math import BINARY, UNARY, Array, pairs, specials
 from support.runtime_c import STRICT_FLOATS, compile_c, map_c
 
@@ -12,13 +13,13 @@ from edgekit.core import math_f32
 
 # Functions that are known by another name in numpy.
 TWINS = {"sqrt_portable": "sqrt"}
-STRIDE = 1009
+START, STRIDE = random_cases.sweep(4093, 509)
 
 
 @pytest.fixture(scope="module")
 def arguments() -> Array:
-    """Every 1009th float, all around the special ones, and every number of 16 bits."""
-    dense = np.arange(0, 2**32, STRIDE, dtype=np.uint64).astype(np.uint32)
+    """Floats that are far apart, all around the special ones, and every number of 16 bits."""
+    dense = np.arange(START, 2**32, STRIDE, dtype=np.uint64).astype(np.uint32)
     around = (specials(np.float32).view(np.uint32)[:, None] + np.arange(-64, 64, dtype=np.int64)).reshape(-1)
     codes = np.arange(2**16, dtype=np.uint16)
     with np.errstate(invalid="ignore"):

@@ -49,10 +49,10 @@ def scan_patterns(library: ctypes.CDLL, name: str, worst: Worst, first: int, str
     scan(ctypes.c_uint32(first), ctypes.c_uint32(stride), ctypes.c_size_t(count), ctypes.byref(worst))
 
 
-def scan_all_f32(library: ctypes.CDLL, name: str, stride: int) -> Worst:
+def scan_all_f32(library: ctypes.CDLL, name: str, start: int, stride: int) -> Worst:
     """Every stride-th pattern of 32 bits, and all patterns around the special values."""
     worst = Worst()
-    scan_patterns(library, name, worst, 0, stride, 2**32 // stride)
+    scan_patterns(library, name, worst, start, stride, (2**32 - start) // stride)
     for value in specials(np.float32).view(np.uint32):
         scan_patterns(library, name, worst, (int(value) - 64) % 2**32, 1, 128)
     return worst

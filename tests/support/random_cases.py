@@ -44,6 +44,13 @@ def same(cases: int) -> range:
     return range(first, first + cases * _times)
 
 
+def sweep(step: int, least: int = 1) -> tuple[int, int]:
+    """Where a sweep over all floats, for example, starts, and its step: smaller by so many times as there are
+    more cases, and at least `least`. Each commit has the same start, a run with --random-seed another one."""
+    step = max(least, step // _times)
+    return (0 if _seed is None else _seed % step), step
+
+
 @cache
 def _of_commit() -> int:
     command = ["git", "-c", f"safe.directory={ROOT}", "rev-parse", "HEAD"]
