@@ -17,6 +17,7 @@ from edgekit.codegen.verification import verify
 from edgekit.core.escape import Code
 
 VERSION = "1.0.0"  # of what is packed: the first one
+_FRACTION_BITS = {"ek_f16": 10, "ek_bf16": 7}
 
 
 def values(
@@ -48,6 +49,7 @@ def values(
         "inputs": inputs,
         "outputs": outputs,
         "ports": ports,
+        "has_halves": any(port["fraction"] for port in outputs),
         "classes": classes,  # names of values, by the output
         "has_state": bool(program.states),
         "state_bytes": program.state_bytes,
@@ -71,6 +73,7 @@ def _port(port: Port, kind: str, types: Mapping[str, str], keywords: Collection[
     # What a language has no type for is an integer of the same bits.
     is_unsigned = dtype.c.startswith("u") and types[dtype.c] == types[dtype.c[1:]]
     is_bits = dtype.c.startswith("ek_") and types[dtype.c] == types["uint16_t"]
+    fraction = _FRACTION_BITS.get(dtype.c, 0) if is_bits or types[dtype.c] == dtype.c else 0
     words = f"the bits of {dtype.name.lower()}" if is_bits else meaning(port.type.quant)
     return {
         "kind": kind,
@@ -79,6 +82,8 @@ def _port(port: Port, kind: str, types: Mapping[str, str], keywords: Collection[
         "id": identifier(port.c, keywords),  # and in the language
         "ctype": dtype.c,
         "type": Code(types[dtype.c]),
+        "fraction": fraction,  # bits of it, where an element is the bits of a float of 16 bits
+        "is_unsigned": is_unsigned,  # but its type is not
         "size": port.type.size,
         "shape": list(port.type.shape),
         "meaning": ", ".join([words] * bool(words) + ["unsigned"] * is_unsigned),

@@ -5,7 +5,17 @@ from pathlib import Path
 
 import pytest
 from support.android_packages import FAST, check_runs, runs
-from support.language_packages import CLASSES, check_answer, made, ran, several, small, stream
+from support.language_packages import (
+    CLASSES,
+    check_answer,
+    check_ranked,
+    made,
+    ran,
+    ranked,
+    several,
+    small,
+    stream,
+)
 from support.nets import Net
 from support.tools import ROOT, require
 
@@ -91,6 +101,15 @@ def test_java_takes_unusual_types_names_and_states(program: Program, module: str
     package = made("android", program, tmp_path)
     (package / "Runs.java").write_text(runs(program, module))
     check_runs(package, program, compiled(package, "Runs.java"))
+
+
+def test_the_example_shows_numbers_and_not_bits(tmp_path: Path) -> None:
+    """Java has no unsigned numbers either."""
+    program, sample = ranked()
+    package = made("android", program, tmp_path, sample=sample)
+    command = compiled(package, "example/Classify.java")
+    given = [f"example/sample/{port.c}.bin" for port in program.inputs]
+    check_ranked(ran(*command, "Classify", *given, folder=package))
 
 
 def test_java_takes_as_many_classes_as_there_are(tmp_path: Path) -> None:

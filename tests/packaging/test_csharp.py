@@ -5,7 +5,18 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from support.language_packages import CLASSES, Steps, check_answer, made, ran, several, small, stream
+from support.language_packages import (
+    CLASSES,
+    Steps,
+    check_answer,
+    check_ranked,
+    made,
+    ran,
+    ranked,
+    several,
+    small,
+    stream,
+)
 from support.tools import require
 
 from edgekit.codegen.packages import _shared_library
@@ -151,6 +162,14 @@ def test_the_example_classifies(test: SelfTest, tmp_path: Path) -> None:
     (package / "Names.cs").write_text(NAMES)
     said = ran("mono", compiled(package, "Names.cs"), folder=package, LANG="C.UTF-8")
     assert said == "".join(f"{name}\n" for name in CLASSES)
+
+
+def test_the_example_shows_numbers_and_not_bits(tmp_path: Path) -> None:
+    program, sample = ranked()
+    package = made("csharp", program, tmp_path, sample=sample)
+    made_of = compiled(package, "example/Classify.cs")
+    shutil.copytree(package / "example/sample", package / "sample")
+    check_ranked(ran("mono", made_of, folder=package))
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,11 @@ from support.language_packages import (
     CLASSES,
     Steps,
     check_answer,
+    check_ranked,
     documented,
     made,
     ran,
+    ranked,
     several,
     small,
     stream,
@@ -150,6 +152,13 @@ def test_an_application_follows_the_page(test: SelfTest, tmp_path: Path) -> None
     assert go("run", ".", folder=tmp_path) == expected
     go("mod", "vendor", folder=tmp_path)
     assert go("run", ".", folder=tmp_path) == expected
+
+
+def test_the_example_shows_numbers_and_not_bits(tmp_path: Path) -> None:
+    program, sample = ranked()
+    package = made("go", program, tmp_path, sample=sample)
+    check_ranked(go("run", "./classify", folder=package))
+    assert ran(require("gofmt"), "-l", ".", folder=package) == ""
 
 
 def test_options_of_the_processor_are_allowed_by_name(tmp_path: Path) -> None:

@@ -13,7 +13,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.language_packages import CLASSES, USE_CMAKE, check_answer, made, ran, several, small, stream
+from support.language_packages import (
+    CLASSES,
+    USE_CMAKE,
+    check_answer,
+    check_ranked,
+    made,
+    ran,
+    ranked,
+    several,
+    small,
+    stream,
+)
 from support.nets import Net
 from support.tools import ROOT, require, require_module
 
@@ -184,6 +195,21 @@ def test_pip_installs_the_wheel_and_it_classifies(digits: Program, test: SelfTes
     said = ran(sys.executable, "-m", "digits", folder=tmp_path, PYTHONPATH=str(site), PYTHONUTF8="1")
     check_answer(said, test)
     check_record(wheel)
+
+
+def test_the_example_shows_numbers_and_not_bits(tmp_path: Path) -> None:
+    program, sample = ranked()
+    with zipfile.ZipFile(next(made("python", program, tmp_path, sample=sample).glob("*.whl"))) as wheel:
+        wheel.extractall(tmp_path / "site")
+    check_ranked(ran(sys.executable, "-m", "ranked", folder=tmp_path, PYTHONPATH=str(tmp_path / "site")))
+    package = made("cmake", program, tmp_path, sample=sample)
+    sources = [f"src/ranked{end}.c" for end in ("", "_weights", "_selftest")]
+    for source in sources:
+        ran(require("gcc"), "-c", "-Isrc", source, "-o", f"{Path(source).stem}.o", folder=package)
+    objects = [f"{Path(source).stem}.o" for source in sources]
+    ran(require("g++"), *STRICT, "-Isrc", "example/classify.cpp", *objects, "-o", "classify", folder=package)
+    given = [f"example/{port.c}.bin" for port in program.inputs]
+    check_ranked(ran("./classify", *given, folder=package))
 
 
 def check_record(wheel: Path) -> None:

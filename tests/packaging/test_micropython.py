@@ -2,10 +2,11 @@
 
 import ast
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from support.language_packages import CLASSES, Steps, made, ran, several, small, stream
+from support.language_packages import CLASSES, Steps, check_ranked, made, ran, ranked, several, small, stream
 from support.tools import ROOT, require
 
 from edgekit.codegen.packages._language import Language
@@ -72,6 +73,29 @@ def test_cmake_and_make_take_the_same_sources_and_options(tmp_path: Path) -> Non
     options = make.split("CFLAGS += ")[1].split()
     assert f'"{";".join(options)}"' in cmake
     assert {"-O3", "-ffp-contract=off"} <= set(options)
+
+
+STAND_IN = """
+{sizes}
+class Model:
+    def self_test(self):
+        return True
+    def run(self, *ports):
+        for given, taken in zip(ports, ports[len(ports) // 2:]):
+            taken[:] = given
+"""
+
+
+def test_the_example_shows_numbers_and_not_bits(tmp_path: Path) -> None:
+    """Run by CPython, with a module whose outputs are its inputs, as those of this model are."""
+    program, sample = ranked()
+    package = made("micropython", program, tmp_path, sample=sample)
+    ports = (*program.inputs, *program.outputs)
+    sizes = "\n".join(f"{port.c.upper()}_SIZE = {port.type.size}" for port in ports)
+    (package / "example/ranked.py").write_text(STAND_IN.format(sizes=sizes))
+    for port in program.inputs:
+        (package / f"example/{port.c}.bin").write_bytes(sample[port.name].tobytes())
+    check_ranked(ran(sys.executable, "classify.py", folder=package / "example"))
 
 
 def test_the_example_is_python(tmp_path: Path) -> None:

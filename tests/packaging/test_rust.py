@@ -10,9 +10,11 @@ from support.language_packages import (
     CLASSES,
     Steps,
     check_answer,
+    check_ranked,
     documented,
     made,
     ran,
+    ranked,
     several,
     small,
     stream,
@@ -109,6 +111,8 @@ def workspace(test: SelfTest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     for program in (small(), several("match"), stream()):
         known = (test, CLASSES) if program.name == "digits" else ()
         made("rust", program, folder, *known)
+    program, sample = ranked()
+    made("rust", program, folder, sample=sample)
     return folder
 
 
@@ -147,13 +151,18 @@ def test_rust_gives_the_numbers_of_the_simulator(workspace: Path, program: Progr
     steps.check((package / "found").read_bytes())
 
 
+def test_the_example_shows_numbers_and_not_bits(workspace: Path) -> None:
+    check_ranked(cargo("run", "-q", "-p", "ranked", "--example", "classify", folder=workspace))
+
+
 def test_rustfmt_and_clippy_have_nothing_to_say(workspace: Path) -> None:
     require("cargo-clippy")
     rustfmt = require("rustfmt")
     shipped = ("build.rs", "src/lib.rs", "examples/classify.rs", "tests/self_test.rs")
-    files = [f"rust/{name}/{path}" for name in ("digits", "match", "stream") for path in shipped]
+    names = ("digits", "match", "ranked", "stream")
+    files = [f"rust/{name}/{path}" for name in names for path in shipped]
     ran(rustfmt, "--check", "--edition=2021", *files, folder=workspace, **settings(workspace))
-    for what in (("-p", "match", "--example", "classify"), ("-p", "stream", "--no-default-features")):
+    for what in (("-p", "ranked", "--example", "classify"), ("-p", "stream", "--no-default-features")):
         cargo("clippy", *what, "--", "-D", "warnings", folder=workspace)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
+import pytest
 from support.nets import Net
 from support.stateful import random_graph
 from support.tools import ROOT
@@ -22,7 +23,7 @@ from edgekit.core import target as targets
 from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.reshape import Reshape
 from edgekit.core.ops.softmax import Softmax
-from edgekit.core.types import DType, Type
+from edgekit.core.types import Array, DType, Type
 
 # Names that mean something in some language, each an input of another type.
 UNUSUAL = {
@@ -85,15 +86,36 @@ def stream() -> Program:
     return fit(random_graph(1).with_name("stream"), targets.load("host"))
 
 
+# Outputs of types that some languages lack, whose largest is not that of their bits as integers.
+RANKED = {"half": DType.F16, "brain": DType.BF16, "bytes": DType.U8, "wide": DType.U64}
+_VALUES = {"half": [-2, -0.5, -65504], "brain": [-3, 0, 1.5], "bytes": [7, 200, 130], "wide": [1, 2, 2**63]}
+_LARGEST = {"half": (1, -0.5), "brain": (2, 1.5), "bytes": (1, 200), "wide": (2, 2**63)}
+
+
+def ranked() -> tuple[Program, Mapping[str, Array]]:
+    """A program whose outputs are its inputs, and a sample for it."""
+    program = several("ranked", RANKED)
+    return program, {name: np.array(_VALUES[name]).astype(t.numpy) for name, t in RANKED.items()}
+
+
+def check_ranked(said: str) -> None:
+    """An example shows numbers, not bits."""
+    rows = re.findall(r"^(\w+): (\d) is largest, (\S+)$", said, re.MULTILINE)
+    assert [name for name, _, _ in rows] == [port.c for port in ranked()[0].outputs], said
+    found = [(int(index), pytest.approx(float(value), rel=1e-5)) for _, index, value in rows]
+    assert found == list(_LARGEST.values()), said
+
+
 def made(
     kind: str,
     program: Program,
     folder: Path,
     test: SelfTest | None = None,
     classes: tuple[str, ...] = (),
+    sample: Mapping[str, Array] | None = None,
 ) -> Path:
     """The folder of a package."""
-    request = PackageRequest(program, "speed", "auto", False, test=test, content=Content(classes))
+    request = PackageRequest(program, "speed", "auto", False, test=test, content=Content(classes, sample))
     write(packages.make(kind, request).files, folder / kind)
     return folder / kind / program.name
 
