@@ -26,7 +26,7 @@ from support.node_tools import node_tools
 from support.tools import require, require_module
 
 _LEXERS = {".cs": "csharp", ".go": "go", ".java": "java", ".kts": "kotlin", ".rs": "rust", ".swift": "swift"}
-_PACKED = (".whl",)  # compressed
+_PACKED = (".whl", ".aar")  # compressed
 MARKER = "zq7"
 # Out of comments, strings, attributes, lists and lines, in each language that is written.
 PAYLOADS = (
@@ -197,14 +197,14 @@ def code_of(path: str, data: bytes, folder: Path) -> str:
         return re.sub(r"'(?:\\.|[^'\\])*'|#[^\n]*", "", data.decode())
     if path.endswith(".pc.in"):
         return " ".join(re.split("[=:]", line)[0] for line in data.decode().splitlines())
-    if suffix == ".whl":
+    if suffix in _PACKED:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            read = (".py", ".md", ".json", "METADATA")
+            read = (".py", ".md", ".json", ".h", ".xml", "METADATA")
             inside = [name for name in archive.namelist() if name.endswith(read)]
             return " ".join(code_of(name, archive.read(name), folder) for name in inside)
     if Path(path).name == "Kconfig":
         return re.sub(r'"[^"\\$]*"', "", data.decode())
-    assert suffix in (".bin", ".wasm", ".so"), f"no parser for {path}"
+    assert suffix in (".a", ".bin", ".so", ".wasm"), f"no parser for {path}"
     return ""
 
 
