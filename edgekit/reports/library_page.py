@@ -232,7 +232,8 @@ def _flash(figures: LibraryFigures, have: int | None) -> Fact:
         parts = f"code {figures.code:,} + constants {figures.constants or 0:,}"
         return _of_bank("Flash", figures.flash, parts, have)
     if not (about := figures.code_estimate):
-        return _of_bank("Flash", figures.flash, "weights alone: not compiled", have)
+        found = _of_bank("Flash", figures.flash, "weights alone, code is not known: not compiled", have)
+        return replace(found, value=f"at least {found.value}")
     low, high = (round(about.bytes / (1 + sign * about.error), -1) for sign in (1, -1))
     code = f"code about {round(about.bytes, -1):,}, {low:,.0f} to {high:,.0f} for nine of ten networks"
     found = _of_bank(

@@ -77,6 +77,21 @@ def test_a_page_without_a_compiler_says_about(
     assert low < about.bytes < high
 
 
+def test_a_page_without_a_table_says_at_least(
+    int8: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(target: Target) -> toolchain.Compiler:
+        raise EdgeKitError("E0501", f"no compiler for target {target.name}")
+
+    monkeypatch.setattr(toolchain, "find", missing)
+    target = targets.load("esp32-s3")
+    found = build(int8, tmp_path / "out", target=target)
+    assert found.code_estimate is None
+    page = library_page.render(LibraryFigures.of(found, target, "speed"))
+    assert "at least " in page
+    assert "weights alone, code is not known: not compiled" in page
+
+
 @pytest.mark.parametrize("name", ["esp32", "x86-64"])
 def test_nothing_is_guessed_for_other_kernels(graph: Graph, name: str) -> None:
     program = compile_graph(graph, targets.load(name))
