@@ -1,7 +1,11 @@
-"""Links a library into a WebAssembly module: no imports, memory of just what it needs, which never grows."""
+"""Links a library into a WebAssembly module: no imports, memory of just what it needs, which never grows.
+
+Weights that are a binary file of the library stay one: the module has room for them, which JavaScript fills.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import tempfile
 from dataclasses import dataclass, replace
 from importlib.resources import files
@@ -12,7 +16,7 @@ from edgekit.codegen.compilation import build, publish, toolchain, wasm
 from edgekit.codegen.execution import runner
 from edgekit.codegen.packages._text import text_of
 from edgekit.codegen.packages._zeros import without_zeros
-from edgekit.codegen.printing.render import Optimize, Weights, environment
+from edgekit.codegen.printing.render import Optimize, Weights, environment, weight_blocks
 from edgekit.codegen.program import Program
 from edgekit.codegen.verification import verify
 from edgekit.codegen.verification.selftest import SelfTest, prepare
@@ -22,6 +26,8 @@ from edgekit.core.target import Target
 
 _BARE = Path(str(files("edgekit.runtime_c"))) / "bare"
 ENTRY = "edgekit_module.c"
+_ROOM = "edgekit_room.S"
+ID_BYTES = 16  # in front of the weights: what tells whose they are
 _MOST = 2**32 - wasm.PAGE  # bytes: more than any model has
 
 
@@ -35,6 +41,7 @@ class Module:
     pages: int  # of memory, from the first to the last run
     stack: int
     verification: verify.Verification | None
+    weights: bytes = b""  # what JavaScript brings into its memory; empty: they are in the module
 
 
 def link(
@@ -62,8 +69,14 @@ def link(
         stack = build.stack_bound(program, folder)
         assert stack is not None, "the compilers of WebAssembly tell of every frame"
         stack += -stack % 16
-        (folder / ENTRY).write_text(entry(program, stack, threads), encoding="utf-8")
-        data, pages = _linked(program, objects, folder, compiler, optimize, stack, threads)
+        weights_file = library.get(f"{program.name}_weights.bin", b"")
+        own = with_id(weights_file) if weights_file else b""
+        (folder / ENTRY).write_text(entry(program, stack, threads, own), encoding="utf-8")
+        parts = objects
+        if own:
+            (folder / _ROOM).write_text(room(program), encoding="utf-8")
+            parts = [_ROOM if name == f"{program.name}_weights.o" else name for name in objects]
+        data, pages = _linked(program, parts, folder, compiler, optimize, stack, threads)
         verified = None
         if check or (check is None and not runner.why_not_here(program.target)):
             driver = verify.drive(program, objects, folder, compiler, optimize)
@@ -72,11 +85,27 @@ def link(
             verified = verify.verify(program, driver, compiler, objects, samples, progress)
             if check:
                 verify.insist(verified)
-    return Module(program.target.name, threads, data, pages, stack, verified)
+    return Module(program.target.name, threads, data, pages, stack, verified, own)
 
 
-def entry(program: Program, stack: int, threads: bool) -> str:
-    """The C file with the memory of a run, and the functions that JavaScript calls."""
+def with_id(weights: bytes) -> bytes:
+    """The file that JavaScript brings into memory: weights behind bytes that are theirs alone."""
+    return hashlib.sha256(weights).digest()[:ID_BYTES] + weights
+
+
+def room(program: Program) -> str:
+    """Assembly that has zeros in the place of that file, with the names of the constants."""
+    assert program.target.align <= ID_BYTES, "weights are aligned behind the bytes in front of them"
+    blocks = [(constant.c, len(data)) for constant, data in weight_blocks(program)]
+    template = environment().get_template("npm/room.S.j2")
+    return template.render(
+        name=program.name, blocks=blocks, id_bytes=ID_BYTES, bytes=ID_BYTES + sum(n for _, n in blocks)
+    )
+
+
+def entry(program: Program, stack: int, threads: bool, weights: bytes = b"") -> str:
+    """The C file with the memory of a run, and the functions that JavaScript calls, which brings `weights`
+    there, if there are any."""
     ports = [f"ek_port_{port.c}" for port in (*program.inputs, *program.outputs)]
     state = ["&ek_module_state"] * bool(program.states)
     arguments = [*(ports if program.ports == "caller" else ()), *state, "ek_module_arena"]
@@ -93,6 +122,8 @@ def entry(program: Program, stack: int, threads: bool) -> str:
             wants_exact=wasm.wants_exact(program),
             align=max(program.target.align, 16),
             arguments=Code(", ".join(arguments)),
+            weight_bytes=len(weights),
+            weight_id=list(weights[:ID_BYTES]),
         )
     )
 

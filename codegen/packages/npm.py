@@ -18,7 +18,7 @@ from edgekit.codegen.packages import Package, PackageRequest
 from edgekit.codegen.packages._classes import by_output
 from edgekit.codegen.packages._features import Feature, needed
 from edgekit.codegen.packages._helpers import HELPER_WORDS, audio, image, likely
-from edgekit.codegen.packages._module import Module, link
+from edgekit.codegen.packages._module import ID_BYTES, Module, link
 from edgekit.codegen.packages._node_example import example
 from edgekit.codegen.packages._text import text_of
 from edgekit.codegen.packages._words import meaning
@@ -72,9 +72,10 @@ def make(request: PackageRequest) -> Package:
     )  # refused before anything is built
     modules = list(_modules(request))
     stem, has_threads = program.name, _has_threads(modules)
-    inlined = _inlined(stem, modules)
-    text = _text(request, modules, web, inlined)
+    inlined, weights = _inlined(stem, modules), _weights(stem, modules)
+    text = _text(request, modules, web, inlined, weights)
     files = {f"{stem}{suffix}": module.data for suffix, _, module in modules}
+    files |= {name: data for data, name in weights.items()}
     if has_threads:
         files[f"{stem}.helper.js"] = text("helper.js.j2")
     if inlined:
@@ -113,7 +114,7 @@ def make(request: PackageRequest) -> Package:
     }
     if request.sbom:
         files |= sbom.file(program, files, request.optimize, request.compiler, "npm")
-    return Package("npm", dict(sorted(files.items())), tuple(_notes(files, stem, modules)))
+    return Package("npm", dict(sorted(files.items())), tuple(_notes(files, stem, modules, weights)))
 
 
 Built = tuple[str, Feature, Module]  # the end of the file's name, what it needs, and what is in it
@@ -153,14 +154,27 @@ def _inlined(stem: str, modules: list[Built]) -> dict[str, str] | None:
     years, but no relaxed ones. None where it is too large to be text as well."""
     alone = [each for each in modules if not each[2].threads]
     suffix, _, module = next((each for each in alone if each[1].isa == "wasm"), alone[0])
-    if len(module.data) > _MAX_INLINED:
+    if module.weights or len(module.data) > _MAX_INLINED:
         return None
     content = base64.b64encode(module.data).decode()
     return {"file": f"{stem}{suffix}", "base64": content, "kilobytes": kilobytes(len(content))}
 
 
+def _weights(stem: str, modules: list[Built]) -> dict[bytes, str]:
+    """The files of weights that are not in modules, by content: modules with equal ones share a file."""
+    found: dict[bytes, str] = {}
+    for _, feature, module in modules:
+        if module.weights and module.weights not in found:
+            found[module.weights] = f"{stem}{feature.file if found else ''}.weights.bin"
+    return found
+
+
 def _text(
-    request: PackageRequest, modules: list[Built], web: Web | None, inlined: Mapping[str, str] | None
+    request: PackageRequest,
+    modules: list[Built],
+    web: Web | None,
+    inlined: Mapping[str, str] | None,
+    weights: Mapping[bytes, str],
 ) -> Any:
     """A function that renders a template to bytes."""
     program, helpers = request.program, request.helpers
@@ -177,6 +191,13 @@ def _text(
             "kilobytes": kilobytes(len(module.data)),
             "bytes": len(module.data),
             "pages": module.pages if module.threads else 0,
+            "weights": {
+                "file": weights[module.weights],
+                "bytes": len(module.weights),
+                "id": module.weights[:ID_BYTES].hex(),
+            }
+            if module.weights
+            else None,
         }
         for suffix, feature, module in modules
     ]
@@ -203,6 +224,7 @@ def _text(
         "engines": modules[-1][1].engines,
         "policy": POLICY,
         "inlined": inlined,
+        "weights": {"id_bytes": ID_BYTES, "files": _sizes(weights)} if weights else None,
         "gpu": web,
         "helpers": helpers,
         "helper_words": HELPER_WORDS,
@@ -288,6 +310,11 @@ def _manifest(
     }
 
 
+def _sizes(weights: Mapping[bytes, str]) -> list[tuple[str, str]]:
+    """Each file with its kilobytes."""
+    return [(name, kilobytes(len(data))) for data, name in weights.items()]
+
+
 def kilobytes(size: int) -> str:
     return f"{size / 1000:.1f}"
 
@@ -297,13 +324,17 @@ def _pages(modules: list[Built]) -> str:
     return f"{pages * wasm.PAGE // 1024} KiB"
 
 
-def _notes(files: Mapping[str, bytes], stem: str, modules: list[Built]) -> Iterator[tuple[str, str]]:
+def _notes(
+    files: Mapping[str, bytes], stem: str, modules: list[Built], weights: Mapping[bytes, str]
+) -> Iterator[tuple[str, str]]:
     script = len(files[f"{stem}.js"])
     for suffix, _, module in modules:
-        shipped = kilobytes(script + len(module.data))
+        shipped = kilobytes(script + len(module.data) + len(module.weights))
         parts = f"{stem}.js {script:,} + {stem}{suffix} {len(module.data):,}"
+        if module.weights:
+            parts += f" + {weights[module.weights]} {len(module.weights):,}"
         yield "npm", f"{shipped} KB = {parts}; memory {module.pages * wasm.PAGE // 1024} KiB"
     if f"{stem}.gpu.js" in files:
-        script, weights = (len(files[f"{stem}.gpu.{end}"]) for end in ("js", "bin"))
-        shipped = kilobytes(script + weights)
-        yield "webgpu", f"{shipped} KB = {stem}.gpu.js {script:,} + {stem}.gpu.bin {weights:,}"
+        script, data = (len(files[f"{stem}.gpu.{end}"]) for end in ("js", "bin"))
+        shipped = kilobytes(script + data)
+        yield "webgpu", f"{shipped} KB = {stem}.gpu.js {script:,} + {stem}.gpu.bin {data:,}"

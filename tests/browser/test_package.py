@@ -60,16 +60,19 @@ def test_npm_packs_what_is_needed(universal: Path, digits: Path) -> None:
         assert paths == {*entries, *loaded, "README.md"}
 
 
-def test_large_modules_are_no_text(tmp_path: Path) -> None:
+def test_large_weights_are_a_file_and_no_text(tmp_path: Path) -> None:
     require_module("ziglang")
     net = Net()
     weights = np.random.default_rng(1).normal(size=(600, 512)).astype(np.float32)
     graph = net.done(net(Dense(), net.x(1, 512), net.const(weights), net.const(np.zeros(600, np.float32))))
     made = package(graph.with_name("large"), tmp_path)
-    assert (made / "large.wasm").stat().st_size > 1 << 20
+    assert (made / "large.weights.bin").stat().st_size > 1 << 20
+    assert (made / "large.wasm").stat().st_size < 20_000
     assert not list(made.glob("*.inline.*"))
     manifest = json.loads((made / "package.json").read_text())
     assert not [name for name in (*manifest["exports"], *manifest["files"]) if "inline" in name]
+    assert "large.weights.bin" in manifest["files"]
+    assert "./large.weights.bin" in manifest["exports"]
     assert "inline" not in (made / "README.md").read_text()
     assert "All good!" in tool("publint", "run", "--strict", ".", folder=made)
 

@@ -1,0 +1,131 @@
+"""npm packages with weights in a file of their own, which JavaScript brings into the memory of modules."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.node_tools import Browser
+from support.npm_packages import DIGITS, in_node, package, run_script, script_page, simulated, small_digits
+from support.sites import STRICT, site
+from support.tools import require_module
+
+from edgekit import convert
+from edgekit.core import simulate
+
+
+@pytest.fixture(scope="module")
+def digits(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Small weights that were asked for as a file."""
+    require_module("ziglang")
+    return package(small_digits(), tmp_path_factory.mktemp("digits"), weights="bin")
+
+
+@pytest.mark.parametrize("cores", [1, 3])
+def test_modules_with_equal_weights_share_a_file(cores: int, tmp_path: Path) -> None:
+    """Floats are stored alike for both kinds of vectors, and for threads."""
+    require_module("ziglang")
+    graph = convert(DIGITS)
+    made = package(graph, tmp_path, "wasm32", weights="bin", cores=cores)
+    files = sorted(path.name for path in made.glob("*.weights.bin"))
+    assert files == ["digits.scalar.weights.bin", "digits.weights.bin"]
+    assert len(list(made.glob("*.wasm"))) == (3 if cores == 1 else 5)
+    samples = [simulate.random_inputs(graph, seed) for seed in range(2)]
+    for found, right in zip(in_node(made, samples), simulated(graph, samples), strict=True):
+        assert np.allclose(found, right, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("ports", ["caller", "arena"])
+def test_integers_are_those_of_the_simulator(ports: str, digits: Path, tmp_path: Path) -> None:
+    graph = small_digits()
+    made = digits if ports == "caller" else package(graph, tmp_path, weights="bin", ports=ports)
+    samples = [simulate.random_inputs(graph, seed) for seed in range(3)]
+    assert in_node(made, samples) == simulated(graph, samples)
+
+
+def test_instances_copy_from_one_another_and_weights_may_come_from_anywhere(digits: Path) -> None:
+    script = """
+        const { readFileSync, renameSync } = await import("node:fs");
+        const url = new URL("./digits.weights.bin", folder);
+        const bytes = readFileSync(url);
+        const wasm = readFileSync(new URL("./digits.wasm", folder));
+        const first = await createModel();
+        const y = String(first.run(new Int8Array(64).fill(5)));
+        const same = async (options) =>
+          check(String((await createModel(options)).run(new Int8Array(64).fill(5))) === y);
+        for (const weights of [url, url.href, bytes, new Uint8Array(bytes).buffer]) {
+          await same({ weights });
+          await same({ weights, wasm });
+        }
+        await same({ weights: new Response(bytes) });
+        await same({ wasm });
+        renameSync(url, new URL("./away", folder));
+        await same();
+        await same({ wasm });
+        renameSync(new URL("./away", folder), url);
+    """
+    assert run_script(digits, script) == "good"
+
+
+def test_what_can_go_wrong_is_said(digits: Path) -> None:
+    script = """
+        const { readFileSync, renameSync } = await import("node:fs");
+        const url = new URL("./digits.weights.bin", folder);
+        const bytes = new Uint8Array(readFileSync(url));
+        const fails = async (weights, words) => {
+          const found = String(await createModel({ weights }).catch(String));
+          if (!found.includes(words)) throw new Error(found);
+        };
+        renameSync(url, new URL("./away", folder));
+        check(String(await createModel().catch(String)).includes("ENOENT"));
+        renameSync(new URL("./away", folder), url);
+        await createModel(); // the next call tries again
+        await fails(bytes.slice(1), `its weights have ${bytes.length} bytes, not ${bytes.length - 1}`);
+        await fails(new Uint8Array([...bytes, 1]), `not ${bytes.length + 1}`);
+        const others = bytes.map((byte, i) => (i === 3 ? byte ^ 1 : byte));
+        await fails(others, "these weights are of another module");
+        await fails(5, "TypeError: digits: weights takes a URL, Response or BufferSource");
+        await fails(new Response("", { status: 404 }), "404");
+    """
+    assert run_script(digits, script) == "good"
+
+
+def test_a_module_of_another_build_wants_its_weights(digits: Path, tmp_path: Path) -> None:
+    other = package(convert(DIGITS), tmp_path, weights="bin")
+    script = f"""
+        const {{ readFileSync }} = await import("node:fs");
+        const wasm = readFileSync({str(other / "digits.wasm")!r});
+        const words = await createModel({{ wasm }}).catch(String);
+        check(words.endsWith("takes its weights: createModel({{ wasm, weights }})"));
+    """
+    assert run_script(digits, script) == "good"
+
+
+IN_PAGE = """
+    const { createModel } = await import("./npm/digits.js");
+    const told = [];
+    const progress = (...bytes) => told.push(bytes);
+    const models = await Promise.all([createModel({ progress }), createModel(), createModel()]);
+    const answers = new Set(models.map((model) => String(model.run(Int8Array.from(samples)))));
+    const [loaded, total] = told.at(-1);
+    const grows = told.every(([bytes, all], i) => all === total && (!i || bytes >= told[i - 1][0]));
+    return [Array.from(models[2].output), answers.size, grows, loaded - total, total];
+"""
+IN_WORKER = """
+    const { createModelInWorker } = await import("./npm/digits.worker.js");
+    const model = await createModelInWorker({ weights: "npm/digits.weights.bin" });
+    return [Array.from(await model.run(Int8Array.from(samples)))];
+"""
+
+
+@pytest.mark.parametrize("script", [IN_PAGE, IN_WORKER], ids=["page", "worker"])
+def test_pages_fetch_them_once(either: Browser, script: str, digits: Path, tmp_path: Path) -> None:
+    sample = simulate.random_inputs(small_digits(), 0)
+    given = f"const samples = {sample['x'].reshape(-1).tolist()};\n{script}"
+    with site(script_page(digits, tmp_path, given), policy=STRICT) as url:
+        visit = either.visit(url)
+    assert visit.errors == []
+    assert visit.result[0] == simulated(small_digits(), [sample])[0][0]
+    if script == IN_PAGE:
+        sizes = [(digits / f"digits.{end}").stat().st_size for end in ("wasm", "weights.bin")]
+        assert visit.result[1:] == [1, True, 0, sum(sizes)]
+        assert sum("weights.bin" in request for request in visit.requests) == 1
