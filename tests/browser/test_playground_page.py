@@ -86,7 +86,7 @@ def test_a_visitor_sees_what_becomes_of_a_model(chromium: Browser, playground: P
 
 
 def test_the_c_is_that_of_the_command_line(playground: Path, tmp_path: Path) -> None:
-    """Python of 32 bits, another numpy, and no compiled part of onnx make the same files; and it starts soon."""
+    """Python of 32 bits, another numpy, and no compiled part of onnx make the same files, and start soon."""
     models = [EXAMPLES / name / f"{name}.onnx" for name in ("anomaly", "keywords")]
     with np.load(EXAMPLES / "keywords" / "calib.npz") as data:
         samples = {"x": data["x"][:8]}
