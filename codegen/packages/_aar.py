@@ -45,7 +45,7 @@ def values(programs: Mapping[Any, Program]) -> dict[str, Any]:
         {"name": abi.name, "arena_bytes": program.arena.size, "isa": ", ".join(program.target.isa)}
         for abi, program in programs.items()
     ]
-    return {"abis": rows}
+    return {"abis": rows, "arena_bytes": max(row["arena_bytes"] for row in rows), "sizes": None}
 
 
 def packed(

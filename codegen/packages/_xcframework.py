@@ -81,6 +81,7 @@ def values(programs: Mapping[Any, Program]) -> dict[str, Any]:
     return {
         "arena_bytes": max(program.arena.size for program in programs.values()),
         "align": max(program.target.align for program in programs.values()),
+        "sizes": None,  # those of the target are of none of them
         "platforms": [platform.folder for platform in _platforms(programs)],
     }
 
@@ -164,7 +165,7 @@ def _static_library(request: PackageRequest, program: Program) -> bytes:
     """The library's objects as an archive of Apple's linkers."""
     made = build.generate(program, request.optimize, "c", test_of(request))
     compiler, archiver = toolchain.find(program.target), toolchain.find(_archiver(program.target))
-    flags = [*build.BASE_FLAGS, LEVEL[request.optimize], *program.target.cflags, "-I.", "-c"]
+    flags = [*build.BASE_FLAGS, LEVEL[request.optimize], *program.target.cflags, "-g0", "-I.", "-c"]
     with tempfile.TemporaryDirectory(prefix="edgekit-") as scratch:
         folder = Path(scratch)
         write(dict(made), folder)
