@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from edgekit.codegen.gpu.ast import F32, Expr, Kind, number, select
+from edgekit.codegen.gpu.ast import BOOL, F32, I32, U32, Expr, Kind, number, select
 from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.math_f32 import FUNCTIONS
 from edgekit.codegen.gpu.use import UnsupportedError
@@ -26,6 +26,10 @@ _SIGNS: Mapping[str, Callable[..., Any]] = {
     **ARITHMETIC,
     "||": operator.or_,
     "&&": operator.and_,
+    "|": operator.or_,
+    "&": operator.and_,
+    "^": lambda a, b: a.ne(b) if a.kind == BOOL else a ^ b,
+    "~": operator.invert,
     "==": lambda a, b: a.eq(b),
     "!=": lambda a, b: a.ne(b),
     "!": operator.invert,
@@ -47,19 +51,23 @@ class _Printer:
 
     def __init__(self, k: KernelBuilder, text: str, kind: Kind, operands: Mapping[str, Expr]) -> None:
         self.k, self.text, self.kind, self.operands = k, text, kind, operands
-        self.ctype = "float" if kind == F32 else "int32_t"
 
     def expr(self, formula: Formula) -> Expr:
         match formula:
-            case Number(text):
-                return number(float(text), self.kind)
+            case Number(text, is_unsigned):
+                return number(float(text), U32 if is_unsigned else self.kind)
             case Operand(name) if name in self.operands:
                 return self.operands[name]
-            case Cast(self.ctype, inner):
-                return self.expr(inner)
+            case Cast("float", inner):
+                return self.expr(inner).to(F32)
+            case Cast("int32_t" | "uint32_t" as ctype, inner) if self.kind != F32:
+                # Among integers of 32 bits, casts keep the bits: sums and products of signed ones wrap so.
+                found = self.expr(inner)
+                kind = I32 if ctype == "int32_t" else U32
+                return found.to(kind) if found.kind == BOOL else found.bits(kind)
             case Operation(sign, operands) if sign in _SIGNS:
-                found: Expr = _SIGNS[sign](*map(self.expr, operands))
-                return found
+                result: Expr = _SIGNS[sign](*map(self.expr, operands))
+                return result
             case Function(name, operands) if self.kind == F32 and name.endswith("_f32"):
                 arguments = [self.expr(x) for x in operands]
                 if function := FUNCTIONS.get(name.removeprefix("ek_").removesuffix("_f32")):

@@ -11,6 +11,8 @@ from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.core.math_f32.numbers import LN2_HIGH, LN2_LOW, LOG2_E, coefficients
 
 Function = Callable[..., Expr]
+_LEAST, _MOST = 1.17549435e-38, 3.40282347e38  # of normal floats
+_ROOT_HALF = 0x3F3504F3  # the bits of sqrt(1/2)
 
 
 def exp(k: KernelBuilder, x: Expr) -> Expr:
@@ -41,6 +43,69 @@ def erf(k: KernelBuilder, x: Expr) -> Expr:
     return _with_sign(k.let("y", select(a >= 1, large, small)), x)
 
 
+def expm1(k: KernelBuilder, x: Expr) -> Expr:
+    """Half of 2^n (1 + r + s) - 1 is added up, because 2^128 is no float."""
+    bounded = k.let("bounded", _within(k, x, -25, 89))
+    count = k.let("count", function("round", bounded * float(LOG2_E)))
+    a = k.let("a", bounded - count * float(LN2_HIGH))
+    b = k.let("b", count * float(LN2_LOW))
+    r = k.let("r", a - b)
+    s = k.let("s", r * r * _poly(k, "exp", r) + ((a - r) - b))
+    halved = k.let("halved", _pow2(count.to(I32) - 1))
+    one = k.let("one", halved - 0.5)
+    part = k.let("part", r * halved)
+    total = k.let("total", one + part)
+    rest = select(count > 0, (halved - one) - 0.5, number(0, F32))
+    is_one = function("abs", one) > function("abs", part)
+    rest = k.let("rest", rest + select(is_one, (one - total) + part, (part - total) + one))
+    y = k.let("y", 2 * (total + (rest + halved * s)))
+    return select(function("abs", x) < 1e-8, x, y)
+
+
+def log(k: KernelBuilder, x: Expr) -> Expr:
+    is_tiny = k.let("is_tiny", x < _LEAST)
+    n, f = _split(k, k.let("scaled", select(is_tiny, x * 8388608, x)))
+    n = k.let("exponent", select(is_tiny, n - 23, n))
+    return _ends(k, x, k.let("y", _joined(k, n, f, number(0, F32))))
+
+
+def log1p(k: KernelBuilder, x: Expr) -> Expr:
+    """log(1 + x) without cancellation."""
+    inside = k.let("inside", select((x > -1) & (x <= _MOST), x, number(0, F32)))
+    u = k.let("u", 1 + inside)
+    lost = k.let("lost", select(inside > 1, (inside - u) + 1, (1 - u) + inside))
+    n, f = _split(k, u)
+    y = _ends(k, k.let("sum", 1 + x), k.let("y", _joined(k, n, f, lost / u)))
+    return select(function("abs", x) < 5.9604645e-08, x, y)
+
+
+def _split(k: KernelBuilder, x: Expr) -> tuple[Expr, Expr]:
+    """x = 2^n (1 + f) with sqrt(1/2) <= 1 + f < sqrt(2), of a positive normal x."""
+    u = k.let("u", x.bits(U32) + (0x3F800000 - _ROOT_HALF))
+    f = ((u & 0x7FFFFF) + _ROOT_HALF).bits(F32) - 1
+    return k.let("n", (u >> 23).to(I32) - 127), k.let("f", f)
+
+
+def _joined(k: KernelBuilder, n: Expr, f: Expr, tail: Expr) -> Expr:
+    """n ln 2 + log(1 + f) + tail."""
+    count = k.let("count", n.to(F32))
+    whole = k.let("whole", count * float(LN2_HIGH))
+    square = k.let("square", f * f)
+    high = k.let("high", whole + f)
+    low = k.let("low", f - (high - whole))
+    rest = square * f * _poly(k, "log", f) - 0.5 * square
+    return high + (low + (rest + (count * float(LN2_LOW) + tail)))
+
+
+def _ends(k: KernelBuilder, u: Expr, y: Expr) -> Expr:
+    """A logarithm of u at the ends of its domain, y elsewhere. Languages lack infinite constants: they are
+    made of the bits of u."""
+    bits = k.let("bits", u.bits(U32))
+    y = select(u < 0, (bits | 0x7FC00000).bits(F32), y)
+    y = select(u.eq(0), (bits | 0xFF800000).bits(F32), y)
+    return select(u <= _MOST, y, u + u)
+
+
 def _plain(name: str) -> Function:
     return lambda k, *args: function(name, *args)
 
@@ -50,8 +115,12 @@ FUNCTIONS: Mapping[str, Function] = {
     "sigmoid": sigmoid,
     "tanh": tanh,
     "erf": erf,
+    "expm1": expm1,
+    "log": log,
+    "log1p": log1p,
     "sqrt": _plain("sqrt"),
     "floor": _plain("floor"),
+    "ceil": lambda k, a: -function("floor", -a),
     "round_even": _plain("round"),
     "fabs": _plain("abs"),
     "fmax": lambda k, a, b: select(a > b, a, b),

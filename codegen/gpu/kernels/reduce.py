@@ -49,7 +49,7 @@ def _kernel(label: str, text: str, dtype: DType) -> GpuKernel:
         start = _reduce.start(k, i, _RANK)
         so_far = k.var("so_far", first)
         with _reduce.each(k, start, _RANK) as at:
-            k.set(so_far, formula(k, text, kind, {"a": so_far, "b": x[at]}))
+            k.set(so_far, formula(k, text, kind, {"a": so_far, "b": x[at]}).bits(kind))
         return so_far / divisor
 
     for_each(k, y, dtype, k.constant("results"), result)

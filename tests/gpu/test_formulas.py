@@ -1,0 +1,68 @@
+"""Elementwise formulas on GPUs: integers that wrap, casts, logic, and functions of floats at their ends."""
+
+import importlib
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from support.gpu_calls import Device, assert_computes, compute
+from support.oclgrind import oclgrind
+from support.op_cases import Case, as_graph, case, whole
+from support.webgpu import webgpu
+
+from edgekit.core.ops.activations import Elu, Log, Mish, Softplus
+from edgekit.core.ops.cast import Cast
+from edgekit.core.ops.rounding import Ceil
+from edgekit.core.types import DType
+
+DEVICES: dict[str, Callable[[], Device]] = {"opencl": oclgrind, "wgsl": webgpu}
+INTEGERS = (DType.S8, DType.U8, DType.S32, DType.U32, DType.BOOL)
+
+
+def _integer_cases() -> list[Case]:
+    """Those of elementwise operators that take such integers."""
+    modules = (importlib.import_module(f"ops.cases.{name}") for name in ("logic", "arithmetic"))
+    words = {"Add", "Sub", "Mul", "And", "Or", "Xor", "Not", "Neg", "Abs"}
+    found = [
+        c
+        for module in modules
+        for c in module.CASES
+        if type(c.op).__name__ in words and DType.of(c.operands[0].dtype) in INTEGERS
+    ]
+    return [*found, *(case(Cast(DType.F32), whole(d, 40)) for d in INTEGERS)]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_integers_wrap_and_become_floats(device: str) -> None:
+    graph, inputs, _ = as_graph(_integer_cases())
+    assert not assert_computes(DEVICES[device](), graph, inputs)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_sums_of_integers_wrap_where_there_are_kernels(device: str) -> None:
+    modules = (importlib.import_module(f"ops.cases.{name}") for name in ("reduction", "pooling"))
+    cases = [c for module in modules for c in module.CASES if DType.of(c.operands[0].dtype) in INTEGERS]
+    graph, inputs, _ = as_graph(cases)
+    assert len(assert_computes(DEVICES[device](), graph, inputs)) < len(graph.outputs)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_functions_are_right_at_the_ends_of_their_domains(device: str) -> None:
+    size = 2.0 ** np.arange(-126, 128, dtype=np.float32)
+    near = 1 + np.float32(2.0**-23) * np.arange(-8, 9, dtype=np.float32)
+    x = np.concatenate([size, -size, near, near - 1, [0.0, -1.0, -25.0, 88.8, 0.7071067, 0.7071068]])
+    positive = np.abs(x[x != 0])
+    cases = [case(Log(), positive.astype(np.float32), ulps=1)]
+    cases += [case(op, x.astype(np.float32), ulps=4) for op in (Softplus(), Mish(), Ceil())]
+    cases.append(case(Elu(), x.astype(np.float32), 1.0, 1.0, ulps=4))
+    graph, inputs, outputs = as_graph(cases)
+    ulps = {name: c.ulps for c, names in zip(cases, outputs, strict=True) for name in names}
+    assert not assert_computes(DEVICES[device](), graph, inputs, ulps)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_logarithms_of_zero_and_less_are_infinite_and_no_numbers(device: str) -> None:
+    graph, inputs, ((name,),) = as_graph([case(Log(), np.array([0.0, -0.0, -1.0, -np.inf], np.float32))])
+    found = compute(DEVICES[device](), graph, inputs).result(name, graph.type(name))
+    assert np.isneginf(found[:2]).all()
+    assert np.isnan(found[2:]).all()
