@@ -57,7 +57,7 @@ def real_shapes(b: Bench) -> None:
         lo, hi = bounds
         real_layer(b, Conv2d(lo=lo, hi=hi), (1, 7, 9, 8), (outputs, 1, 1, 8), DType.F32)
         real_layer(b, Conv2d(lo=lo, hi=hi), (1, 14, 12, 8), (outputs, 3, 3, 8), DType.F32)
-        real_layer(b, Conv2d((2, 2), lo=lo, hi=hi), (1, 41, 9, 32), (outputs, 3, 3, 32), DType.F32)
+        real_layer(b, Conv2d((2, 2), lo=lo, hi=hi), (1, 41, 9, 12), (outputs, 3, 3, 12), DType.F32)
         real_layer(b, Dense(lo, hi), (9, 16), (2 * outputs, 16), DType.F32)
     for dtype, (height, width), channels in product(REALS[:2], ((2, 8), (3, 3), (1, 7)), (1, 2, 8, 40)):
         for stride, pad in ((1, 0), (1, width), (2, width)):
@@ -71,7 +71,7 @@ def real_images(b: Bench) -> None:
     """High, of many channels; in planes of channels."""
     for channels in (16, 24, 32, 64):
         op = Conv2d((1, 1), (1, 1, 1, 1), (1, 1), channels)
-        real_layer(b, op, (1, 60, 20, channels), (channels, 3, 3, 1), DType.F32)
+        real_layer(b, op, (1, 22, 20, channels), (channels, 3, 3, 1), DType.F32)
     for channels, outputs, pad, size in ((2, 3, 0, 3), (8, 16, 3, 3), (2, 16, 3, 3), (8, 12, 0, 1)):
         image = b.choices.generator().normal(size=(1, channels, 5, 7)).astype(np.float32)
         name = b.builder.input(f"x{len(b.inputs)}", Type(DType.F32, image.shape))
