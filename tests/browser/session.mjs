@@ -1,5 +1,5 @@
 // EdgeKit in Pyodide without a page: what a session makes of model files. Arguments: the folder of the playground,
-// a target, and files; prints the generated C of each, or its error, and the seconds of processor time of the start.
+// a target, and files; prints the generated C of each, or its error.
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -10,19 +10,14 @@ const { loadPyodide } = await import(pathToFileURL(`${folder}/pyodide/pyodide.mj
 const python = await loadPyodide({ indexURL: `${folder}/pyodide/` });
 for (const archive of ["pyodide/numpy.zip", "edgekit.zip"])
   python.unpackArchive(bytes(`${folder}/${archive}`), "zip", { extractDir: "/packages" });
-python.runPython(`
-import sys
+python.globals.set("models", python.toPy(paths.map((path) => [basename(path), bytes(path)])));
+python.globals.set("target", target);
+const made = python.runPython(`
+import json, sys
 sys.path.insert(0, "/packages")
 from edgekit.playground.session import Session, answer
 
 session = Session()
-`);
-const { user, system } = process.cpuUsage();
-python.globals.set("models", python.toPy(paths.map((path) => [basename(path), bytes(path)])));
-python.globals.set("target", target);
-const made = python.runPython(`
-import json
-
 found = {}
 for name, data in models:
     opened = answer(lambda: session.open({name: bytes(data)}))
@@ -30,4 +25,4 @@ for name, data in models:
     found[name] = built["error"] if "error" in built else built["files"]
 json.dumps(found)
 `);
-console.log(JSON.stringify({ libraries: JSON.parse(made), started: (user + system) / 1e6 }));
+console.log(made);
