@@ -68,10 +68,10 @@ def real_shapes(b: Bench) -> None:
 
 
 def real_images(b: Bench) -> None:
-    """High, of many channels; in planes of channels."""
+    """So high, of so many channels, that kernels go through them in bands; in planes of channels."""
     for channels in (16, 24, 32, 64):
         op = Conv2d((1, 1), (1, 1, 1, 1), (1, 1), channels)
-        real_layer(b, op, (1, 22, 20, channels), (channels, 3, 3, 1), DType.F32)
+        real_layer(b, op, (1, 60, 20, channels), (channels, 3, 3, 1), DType.F32)
     for channels, outputs, pad, size in ((2, 3, 0, 3), (8, 16, 3, 3), (2, 16, 3, 3), (8, 12, 0, 1)):
         image = b.choices.generator().normal(size=(1, channels, 5, 7)).astype(np.float32)
         name = b.builder.input(f"x{len(b.inputs)}", Type(DType.F32, image.shape))
