@@ -32,14 +32,13 @@ from edgekit.codegen.printing.render import Optimize, render
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.core import target as targets
 
-_OPTIMIZE: Optimize = "speed"
 _FAMILIES = 5  # of layers in a library
 _REPEATED = 0.4  # of libraries that have each family twice
 _MOST = 0.9  # of the networks, which the stated error holds for
 _FORMATS = ("int8", "int16", "int4", "bf16", "f32")  # at the ends of the names of networks
 _NOTE = """\
 Code and parameters of layers as the playground states them, which has no compiler for boards, against
-compiled libraries at `--optimize speed`. Every network is estimated from random layers and from the networks
+compiled libraries at `--optimize {}`. Every network is estimated from random layers and from the networks
 of other architectures. Weights are exact, so that flash is off by less."""
 
 
@@ -66,13 +65,13 @@ class Measured:
         return " ".join(word for word in self.network.split() if word not in _FORMATS)
 
 
-def measured(network: str, program: Program) -> Measured:
+def measured(network: str, program: Program, optimize: Optimize) -> Measured:
     """Compile a library, and look at its sections."""
-    files = render(program, _OPTIMIZE)
+    files = render(program, optimize)
     with tempfile.TemporaryDirectory(prefix="edgekit-") as made:
         folder, compiler = Path(made), toolchain.find(program.target)
         write(files, folder)
-        objects = build.compile_objects(program, files, folder, compiler, _OPTIMIZE)
+        objects = build.compile_objects(program, files, folder, compiler, optimize)
         sizes = build.measure(program, objects, folder, compiler)
         sections = named_sections(folder / path for path in objects)
     assert sizes
@@ -99,7 +98,7 @@ def measured(network: str, program: Program) -> Measured:
     )
 
 
-def of_layers(target: str, job: tuple[int, int]) -> Measured:
+def of_layers(target: str, optimize: Optimize, job: tuple[int, int]) -> Measured:
     """A library of some random layers of a plan."""
     number, seed = job
     kinds, rounding, families = PLANS[number]
@@ -110,14 +109,16 @@ def of_layers(target: str, job: tuple[int, int]) -> Measured:
     for family in chosen * (2 if net.rng.random() < _REPEATED else 1):
         family(net)
     small = {name for i, name in enumerate(net.outputs) if i % 2 and seed % 2}
-    return measured("", compile_graph(net.graph(), targets.load(target), compact=small))
+    program = compile_graph(net.graph(), targets.load(target), compact=small)
+    return measured("", program, optimize)
 
 
-def of_network(chosen: Sequence[str], number: int) -> list[Measured]:
+def of_network(chosen: Sequence[str], optimize: Optimize, number: int) -> list[Measured]:
     """A network, for each of some targets."""
     network = list(networks())[number]
     graph = network.graph()
-    return [measured(network.name, fit(graph, targets.load(name), optimize=_OPTIMIZE)) for name in chosen]
+    programs = [fit(graph, targets.load(name), optimize=optimize) for name in chosen]
+    return [measured(network.name, program, optimize) for program in programs]
 
 
 def tabled(found: Sequence[Measured]) -> dict[str, Any]:
@@ -193,9 +194,11 @@ def main() -> None:
     parser.add_argument("targets", nargs="+", help="NAME, or NAME=OTHER for one with the table of another")
     parser.add_argument("--rounds", type=int, default=4, help="so often is a family drawn, in the mean")
     parser.add_argument("--keep", type=Path, required=True, help="a file of measurements, to go on with")
+    parser.add_argument("--optimize", choices=("speed", "size"), default="speed")
     parser.add_argument("--jobs", type=int, default=2)
     arguments = parser.parse_args()
     likes = {name: like or name for name, _, like in (word.partition("=") for word in arguments.targets)}
+    optimize: Optimize = arguments.optimize
     found = kept(arguments.keep)
     missing = [name for name in likes if not any(one.target == name for one in found)]
     jobs = [
@@ -204,8 +207,10 @@ def main() -> None:
         for seed in range(-(-arguments.rounds * len(families) // _FAMILIES))
     ]
     with Pool(arguments.jobs) as pool, arguments.keep.open("a", encoding="utf-8") as file:
-        parts = [pool.imap(partial(of_layers, name), jobs) for name in missing if likes[name] == name]
-        parts += [pool.imap(partial(of_network, missing), range(len(list(networks()))))] if missing else []
+        own = [name for name in missing if likes[name] == name]
+        parts = [pool.imap(partial(of_layers, name, optimize), jobs) for name in own]
+        some = partial(of_network, missing, optimize)
+        parts += [pool.imap(some, range(len(list(networks()))))] if missing else []
         for part in parts:
             for each in part:
                 for one in each if isinstance(each, list) else [each]:
@@ -219,14 +224,24 @@ def main() -> None:
         content: dict[str, Any] = {"like": like}
         if name == like:
             error = round(_within([one.code for one in off]), 3)
-            own = [one for one in found if one.target == name]
+            mine = [one for one in found if one.target == name]
             content = {"compiler": toolchain.find(targets.load(name)).name}
-            content |= {_OPTIMIZE: {"error": error, **tabled(own)}}
+            content |= {**_other(name, optimize), optimize: {"error": error, **tabled(mine)}}
         (FOLDER / f"{name}.json").write_text(_lines(content), encoding="utf-8")
     head = ["processor", "networks", "mean", "nine of ten", "most", "of flash: mean", "nine of ten", "most"]
-    text = f"{_NOTE}\n\n{table(head, rows)}"
+    text = f"{_NOTE.format(optimize)}\n\n{table(head, rows)}"
     print(text)
-    write_section("code_sizes", "Code sizes without a compiler", text, on=RELIABILITY)
+    title, options = "Code sizes without a compiler", ""
+    if optimize == "size":
+        title, options = f"{title}, for size", "--optimize size"
+    write_section("code_sizes", title, text, on=RELIABILITY, options=options)
+
+
+def _other(name: str, optimize: Optimize) -> dict[str, Any]:
+    """The tables that a target has for other goals."""
+    path = FOLDER / f"{name}.json"
+    content = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    return {key: content[key] for key in ("speed", "size") if key in content and key != optimize}
 
 
 def kept(path: Path) -> list[Measured]:

@@ -35,9 +35,10 @@ def machine() -> str:
     return f"{cpu}, {gcc.splitlines()[0]}"
 
 
-def write_section(script: str, title: str, text: str, on: Path = PAGE) -> None:
+def write_section(script: str, title: str, text: str, on: Path = PAGE, options: str = "") -> None:
     """Replace the section of a script on a page, docs/performance.md if nothing else is said. Sections of
     docs/reliability.md state when their figures were measured: the code moves on."""
+    script = f"{script} {options}".rstrip()
     start, end = f"<!-- {script} -->", f"<!-- end of {script} -->"
     page = on.read_text(encoding="utf-8") if on.exists() else _HEAD
     how = f"`python -m benchmarks.{script}`"

@@ -158,7 +158,7 @@ def _reached(calls: Mapping[str, set[str]], *starts: str) -> set[str]:
         name = left.pop()
         if name not in seen:
             seen.add(name)
-            left += calls.get(name, ())
+            left += calls.get(name, calls.get(plain(name), set()))  # for size, a macro gives the version
     return {plain(name) for name in seen if name.startswith("ek_")}
 
 

@@ -10,7 +10,8 @@ from edgekit import Graph, build, convert, quantize_model
 from edgekit.codegen.compilation import toolchain
 from edgekit.codegen.cost import code_size
 from edgekit.codegen.cost.code_size import ONCE, Uses
-from edgekit.codegen.printing.render import render
+from edgekit.codegen.lowering.compact_weights import fit
+from edgekit.codegen.printing.render import Optimize, render
 from edgekit.codegen.program import compile_graph
 from edgekit.core import target as targets
 from edgekit.core.errors import EdgeKitError
@@ -31,19 +32,23 @@ def int8(graph: Graph) -> Graph:
 
 
 # Of each table, and of processors that take the table of another one.
+@pytest.mark.parametrize("optimize", ["speed", "size"])
 @pytest.mark.parametrize(
     "name",
     ["rp2040", "cortex-m3", "nrf52840", "stm32h743", "cortex-m55", "cortex-m85", "esp32-c3", "esp32-p4"],
 )
-def test_estimates_are_near_what_compilers_make(int8: Graph, name: str, tmp_path: Path) -> None:
+def test_estimates_are_near_what_compilers_make(
+    int8: Graph, name: str, optimize: Optimize, tmp_path: Path
+) -> None:
     """Where this fails, kernels have changed: see benchmarks/code_sizes.py."""
     require_module("ziglang")
-    found = build(int8, tmp_path / "out", target=name, verify=False)
-    program = compile_graph(int8, targets.load(name))
-    about = code_size.estimated(program, render(program, "speed"), "speed")
+    found = build(int8, tmp_path / "out", target=name, verify=False, optimize=optimize)
+    program = fit(int8, targets.load(name), optimize=optimize)
+    about = code_size.estimated(program, render(program, optimize), optimize)
     assert about
     assert found.flash_bytes
-    assert 0.1 < about.error < 0.7
+    low, high = {"speed": (0.1, 0.7), "size": (0.01, 0.4)}[optimize]
+    assert low < about.error < high
     made = found.flash_bytes - found.weight_bytes
     assert about.bytes == pytest.approx(made, rel=about.error)
     assert found.code_estimate is None
