@@ -34,7 +34,7 @@ _EXPORTERS = ("torch", "onnx", "onnxscript", "numpy")
 _MAX_SECONDS = 14 * 24 * 3600  # without use
 _WARNINGS, _OUTPUT, _CHECKOUT = "<warnings>", "<output>", "<checkout>"  # no names of files
 _HERE, _ELSEWHERE = "", "<elsewhere>/"  # before the names of files that lie in the folder, or not
-_SYSTEM = ("/usr/", "/dev/")
+_SYSTEM = ("/usr/", "/dev/null")
 _PATH = re.compile(r"(?:^|(?<==)|(?<=^-[A-Z]))/.*")  # in an argument
 
 
