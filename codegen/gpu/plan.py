@@ -109,10 +109,12 @@ def plan(graph: Graph, *, segments: bool = False) -> GpuPlan:
     uses = _Uses()
     refused = _lacking(layers, uses)
     parts: list[Graph] = []
+    if refused and not segments:
+        raise_all([*refused.values()])
     if refused:
-        raise_all([] if segments else [*refused.values()])
         placement = place(graph, layers, refused)
-        raise_all([] if placement.pays else [*refused.values(), costly(placement)])
+        if not placement.pays:
+            raise_all([*refused.values(), costly(placement)])
         layers, parts = with_segments(graph, layers, placement)
     wholes = _wholes(layers)
     layers = tuple(_without_twins(layer, wholes) for layer in layers)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Literal
 
-from edgekit.codegen.gpu.plan import CpuSegment, GpuPlan
+from edgekit.codegen.gpu.plan import CpuSegment, Dispatch, GpuPlan
 from edgekit.core.ir import Graph
 
 
@@ -49,16 +50,17 @@ def summary(plan: GpuPlan) -> GpuSummary:
 
 def _layers(plan: GpuPlan, segments: tuple[CpuSegmentSummary, ...]) -> Iterator[PlacedLayer]:
     """Each layer once for each operator of it."""
-    last = None
-    parts = [*zip((segment.before for segment in plan.segments), segments, strict=True)]
-    for i in range(len(plan.dispatches) + 1):
-        while parts and parts[0][0] == i:
-            yield from parts.pop(0)[1].layers
-        for d in plan.dispatches[i : i + 1]:
-            layer = PlacedLayer(d.origin, d.operator, "gpu")
-            if layer != last:
-                yield layer
-            last = layer
+    start = 0
+    for segment, found in zip(plan.segments, segments, strict=True):
+        yield from _on_gpu(plan.dispatches[start : segment.before])
+        yield from found.layers
+        start = segment.before
+    yield from _on_gpu(plan.dispatches[start:])
+
+
+def _on_gpu(dispatches: Sequence[Dispatch]) -> Iterator[PlacedLayer]:
+    for layer, _ in groupby(PlacedLayer(d.origin, d.operator, "gpu") for d in dispatches):
+        yield layer
 
 
 def _segment(plan: GpuPlan, segment: CpuSegment) -> CpuSegmentSummary:

@@ -44,9 +44,8 @@ def distance(order: str, call: Call) -> int | None:
     return _distance(order, sizes, x.dtype.bytes, y.dtype.bytes)
 
 
-@lru_cache(
-    1 << 12
-)  # layers of the same sizes are asked for again and again, by searches and for other targets
+# Searches and other targets ask for layers of the same sizes again and again.
+@lru_cache(1 << 12)
 def _distance(order: str, sizes: tuple[tuple[str, int], ...], x_bytes: int, y_bytes: int) -> int | None:
     """The same from what it depends on."""
     name, *numbers = order.split()

@@ -32,7 +32,7 @@ _ABOUT = "package.toml"
 _SPELLING = ("keywords", "types", "class_names")  # what packages for one language have in common
 
 
-class Several(Protocol):
+class MultiPlatform(Protocol):
     """A package with compiled libraries for several systems or processors."""
 
     def check(self, target: Target) -> None:
@@ -50,7 +50,7 @@ class Several(Protocol):
         """The files of the package, of rendered templates."""
 
 
-_SEVERAL: Mapping[str, Several] = {"aar": _aar, "xcframework": _xcframework}
+_MULTI_PLATFORM: Mapping[str, MultiPlatform] = {"aar": _aar, "xcframework": _xcframework}
 
 
 def folder() -> Traversable:
@@ -84,13 +84,13 @@ class Language:
         return frozenset(self.about.get("keywords", "").split())
 
     @property
-    def _several(self) -> Several | None:
-        return _SEVERAL.get(self.about.get("archive", ""))
+    def _multi_platform(self) -> MultiPlatform | None:
+        return _MULTI_PLATFORM.get(self.about.get("archive", ""))
 
     def check(self, target: Target) -> None:
         """EdgeKitError where programs of this language do not run."""
-        if self._several:
-            self._several.check(target)
+        if self._multi_platform:
+            self._multi_platform.check(target)
             return
         on_boards = self.about.get("boards", False) and not is_wasm(target)
         place = _shared_library.platform_of(target)
@@ -108,10 +108,10 @@ class Language:
             raise EdgeKitError("E0103", what, hint="leave out --ports arena")
         made = build.generate(program, request.optimize, "c", test_of(request))
         sample = sample_of(request)
-        several = self._several
-        library = {} if several else self._library(request, made)
-        programs = several.programs_of(program) if several else {}
-        more = several.values(programs) if several else {}
+        multi_platform = self._multi_platform
+        library = {} if multi_platform else self._library(request, made)
+        programs = multi_platform.programs_of(program) if multi_platform else {}
+        more = multi_platform.values(programs) if multi_platform else {}
         inside = {
             **library,
             **self._rendered(request, made, min(library, default=""), more),
@@ -119,8 +119,8 @@ class Language:
                 f"{self._path('sample', program)}/{p.c}.bin": sample[p.name].tobytes() for p in program.inputs
             },
         }
-        if several:
-            inside = several.packed(request, programs, inside)
+        if multi_platform:
+            inside = multi_platform.packed(request, programs, inside)
         if self.about.get("archive") == "wheel":
             inside = self._in_wheel(request, inside)
         if request.sbom:

@@ -138,12 +138,10 @@ def _row(platform: Platform, library: str) -> Iterator[tuple[str, object]]:
 def _architectures(target: Target) -> list[Architecture]:
     """Those that a package for a target is for: all where it is for any machine."""
     everything = [each for platform in PLATFORMS for each in platform.architectures]
-    return [each for each in everything if target.name in ("host", each.target) and _is_own(each, target)]
-
-
-def _is_own(each: Architecture, target: Target) -> bool:
-    """The simulator of Intel processors has the kernels of another target."""
-    return target.name == "host" or not each.compiler
+    if target.name == "host":
+        return everything
+    # One with a compiler of its own only borrows the kernels of its target.
+    return [each for each in everything if each.target == target.name and not each.compiler]
 
 
 def _platforms(programs: Mapping[Any, Program]) -> list[Platform]:

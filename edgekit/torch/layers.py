@@ -12,6 +12,7 @@ from torch import nn
 from edgekit.core.ir import Graph, Node
 from edgekit.core.ops._linear import Linear
 from edgekit.core.ops.recurrent import Recurrent
+from edgekit.core.passes.match import with_fields
 from edgekit.core.types import Array, DType, Quant, Value
 from edgekit.quantize.rounding.integer_weights import LIMITS, finished_scale, weight_quant
 from edgekit.torch.batch_norm import Norm
@@ -46,7 +47,7 @@ class TrainedLayer(nn.Module):
         x = args[0]
         if self.norm is None or not is_live:
             return (torch_op(op, x, *self._faked()),)
-        open_op = replace(op, lo=-np.inf, hi=np.inf)  # type: ignore[type-var]  # all operators are dataclasses
+        open_op = with_fields(op, lo=-np.inf, hi=np.inf)
         y = torch_op(open_op, x, self._fake(self.weight), self.bias)
         normalized: Tensor = self.norm(y)
         return (normalized.clamp(op.lo, op.hi),)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -25,6 +25,7 @@ from edgekit.core.ops.quantize import Dequantize, Quantize, Requantize
 from edgekit.core.ops.recurrent import Recurrent
 from edgekit.core.ops.reduce import Reduce
 from edgekit.core.passes.integer_labels import keeps_scale
+from edgekit.core.passes.match import with_fields
 from edgekit.core.types import Array, DType, Quant, Type, Value
 from edgekit.quantize.calibration.scales import (
     activation_quant,
@@ -235,7 +236,7 @@ class _Rewriter:
         if isinstance(op, Linear):
             operands = self._contraction(node)
             if self.builder.type(operands[0]).dtype is not dtype:
-                op = replace(op, dtype=dtype)  # type: ignore[type-var]  # all operators are dataclasses
+                op = with_fields(op, dtype=dtype)
         elif reads_numbers(node.op):
             operands = [self._int(node.inputs[0], DType.S8), *(self._plain(name) for name in node.inputs[1:])]
         elif keeps_scale(node.op):

@@ -11,11 +11,14 @@ import numpy as np
 
 from edgekit.core.ir import Graph, Node
 from edgekit.core.ops._linear import Linear, clamped
+from edgekit.core.passes.match import with_fields
 from edgekit.core.types import Array, Type, Value
 from edgekit.quantize.calibration.sample_batches import Sample
 from edgekit.quantize.calibration.stepwise_executor import StepwiseExecutor
 from edgekit.quantize.integers.int8 import Quantized, integer_bias
 from edgekit.quantize.rounding.integer_weights import IntegerWeights
+
+_OPEN = {"lo": -inf, "hi": inf}  # the bounds of a layer without a clamp
 
 
 class ExactMeans:
@@ -39,7 +42,7 @@ class ExactMeans:
             if not isinstance(node.op, Linear) or any(graph.data(name) is None for name in node.inputs[1:3]):
                 executor.step(node)
                 continue
-            executor.step(node, _open(node.op))
+            executor.step(node, with_fields(node.op, **_OPEN))
             sums = [values[node.outputs[0]] for values in executor.values]
             found[node.outputs[0]] = [_means(each) for each in sums]
             for values, each in zip(executor.values, sums, strict=True):
@@ -124,7 +127,7 @@ def _corrected(pair: LayerPair, weights: Value, seen: Sequence[Array], wanted: S
     """The bias with which the sums of a layer have the means that are wanted for the integers that arrive."""
     assert weights.data is not None
     assert weights.type.quant is not None
-    op = _open(pair.op)
+    op = with_fields(pair.op, **_OPEN)
     scale = np.asarray(weights.type.quant.scale, np.float32).reshape(-1, *[1] * (weights.type.rank - 1))
     real_weights = weights.data.astype(np.float32) * scale
     missing = [
@@ -136,19 +139,16 @@ def _corrected(pair: LayerPair, weights: Value, seen: Sequence[Array], wanted: S
     return integer_bias(better, pair.x, made)
 
 
-def _open(op: Linear) -> Linear:
-    """The same without a clamp."""
-    return replace(op, lo=-inf, hi=inf)  # type: ignore[type-var]  # all operators are dataclasses
-
-
 def _likely_mean(samples: Array) -> Array:
     """The mean of each column, without the part of it that may be chance (James and Stein)."""
-    mean = samples.mean(axis=0)
+    mean: Array = samples.mean(axis=0)
     if len(samples) < 2:
-        return mean  # type: ignore[no-any-return]  # array
+        return mean
     chance = samples.var(axis=0, ddof=1) / len(samples)
-    return mean * (1 - np.minimum(chance / np.maximum(np.square(mean), 1e-300), 1))  # type: ignore[no-any-return]
+    likely: Array = mean * (1 - np.minimum(chance / np.maximum(np.square(mean), 1e-300), 1))
+    return likely
 
 
 def _means(sums: Array) -> Array:
-    return sums.reshape(-1, sums.shape[-1]).mean(axis=0, dtype=np.float64)  # type: ignore[no-any-return]  # array
+    means: Array = sums.reshape(-1, sums.shape[-1]).mean(axis=0, dtype=np.float64)
+    return means

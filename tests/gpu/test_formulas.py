@@ -6,16 +6,20 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from support.gpu_calls import Device, assert_computes, compute
-from support.oclgrind import oclgrind
 from support.op_cases import Case, as_graph, case, whole
+from support.opencl import kernel_device
 from support.webgpu import webgpu
 
+from edgekit.codegen.gpu.plan import plan
+from edgekit.core.builder import Builder
+from edgekit.core.errors import EdgeKitError
 from edgekit.core.ops.activations import Elu, Log, Mish, Softplus
 from edgekit.core.ops.cast import Cast
+from edgekit.core.ops.pool2d import Pool2d
 from edgekit.core.ops.rounding import Ceil
-from edgekit.core.types import DType
+from edgekit.core.types import DType, Type
 
-DEVICES: dict[str, Callable[[], Device]] = {"opencl": oclgrind, "wgsl": webgpu}
+DEVICES: dict[str, Callable[[], Device]] = {"opencl": kernel_device, "wgsl": webgpu}
 INTEGERS = (DType.S8, DType.U8, DType.S32, DType.U32, DType.BOOL)
 
 
@@ -66,3 +70,11 @@ def test_logarithms_of_zero_and_less_are_infinite_and_no_numbers(device: str) ->
     found = compute(DEVICES[device](), graph, inputs).result(name, graph.type(name))
     assert np.isneginf(found[:2]).all()
     assert np.isnan(found[2:]).all()
+
+
+def test_pools_of_numbers_without_a_sign_are_refused() -> None:
+    b = Builder()
+    x = b.input("x", Type(DType.U32, (1, 4, 4, 2)))
+    graph = b.graph("pool", [x], [b.one(Pool2d("max", (2, 2), (2, 2)), x)])
+    with pytest.raises(EdgeKitError, match="Pool2d does not run on GPUs: pools of u32"):
+        plan(graph)

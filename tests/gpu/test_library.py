@@ -10,7 +10,7 @@ from support.opencl import opencl
 from support.tools import ROOT, require
 
 from edgekit import api
-from edgekit.codegen.printing.render import render
+from edgekit.codegen.printing.render import Optimize, render
 from edgekit.codegen.program import compile_graph
 from edgekit.core import target
 from edgekit.core.builder import Builder
@@ -45,10 +45,10 @@ def quantized() -> Graph:
 
 
 @pytest.mark.parametrize("optimize", ["size", "speed"])
-def test_a_library_is_built_and_verified(optimize: str, quantized: Graph, tmp_path: Path) -> None:
+def test_a_library_is_built_and_verified(optimize: Optimize, quantized: Graph, tmp_path: Path) -> None:
     opencl()
     require("gcc")
-    report = api.build(quantized, tmp_path, target="opencl", optimize=optimize, verify=True)  # type: ignore[arg-type]  # one of two words
+    report = api.build(quantized, tmp_path, target="opencl", optimize=optimize, verify=True)
     assert report.verification is not None
     assert report.verification.exact
     assert {"network_gpu.c", "network_gpu.h", "edgekit/run_opencl.h"} <= set(report.files)

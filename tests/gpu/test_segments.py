@@ -14,7 +14,7 @@ from edgekit import api
 from edgekit.codegen.compilation.publish import write
 from edgekit.codegen.gpu.plan import GpuPlan, plan
 from edgekit.codegen.gpu.summary import summary
-from edgekit.codegen.printing.render import render, sources
+from edgekit.codegen.printing.render import Optimize, render, sources
 from edgekit.codegen.program import compile_graph
 from edgekit.core import simulate, target
 from edgekit.core.builder import Builder
@@ -84,10 +84,10 @@ def test_a_network_that_the_cpu_computes_as_fast_is_refused() -> None:
 
 
 @pytest.mark.parametrize("optimize", ["size", "speed"])
-def test_results_are_those_of_the_simulator(optimize: str, tmp_path: Path) -> None:
+def test_results_are_those_of_the_simulator(optimize: Optimize, tmp_path: Path) -> None:
     opencl()
     require("gcc")
-    report = api.build(network(), tmp_path, target="opencl", optimize=optimize, verify=True)  # type: ignore[arg-type]  # one of two words
+    report = api.build(network(), tmp_path, target="opencl", optimize=optimize, verify=True)
     assert report.verification is not None
     assert report.verification.relative_error < 1e-5
     assert report.gpu is not None

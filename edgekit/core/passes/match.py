@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -11,6 +11,8 @@ from edgekit.core.ir import Node
 from edgekit.core.ops import Op
 from edgekit.core.passes import Edit
 from edgekit.core.types import Array
+
+AnyOp = TypeVar("AnyOp", bound=Op)
 
 
 def constant_operand(edit: Edit, node: Node) -> tuple[str, str] | None:
@@ -60,6 +62,6 @@ def squeezed(constant: Array) -> Array:
     return constant
 
 
-def with_fields(op: Op, **fields: Any) -> Op:
+def with_fields(op: AnyOp, **fields: Any) -> AnyOp:
     """The operator with other attributes."""
     return replace(op, **fields)  # type: ignore[type-var]  # every operator is a dataclass
