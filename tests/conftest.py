@@ -34,13 +34,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    from support import object_cache  # not above: it imports numpy
+    from support import kernel_records, object_cache  # not above: they import numpy
 
     random_cases.configure(config)
     object_cache.install()
     if not hasattr(config, "workerinput"):
         object_cache.tidy()
     config.pluginmanager.register(hangs.Watch())
+    if not config.pluginmanager.hasplugin("support.planning"):
+        config.pluginmanager.register(kernel_records)
     if config.getoption("--write-times"):
         times.check_whole_files(config)
         config.pluginmanager.register(times.Clock())

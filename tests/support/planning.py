@@ -3,29 +3,29 @@
 Cases are drawn, layers are lowered, what a test expects of the program is asserted. Nothing is simulated, and
 no code generated; compilers and emulators need not be installed. A test counts for the kernels of a program
 that it would have run, once it would have compared results with the simulator, or with what an operator
-means: there it ends. The file that PLANNED_TO names gets, for each kernel file, the tests that take it. One
-whose target has no kernel that is still without a test does not run.
+means: there it ends. The file that PLANNED_TO names gets, for each kernel file, the tests that take it,
+beside those that it holds already. A test whose target has no kernel that is still without a test does not
+run.
 """
 
 import contextlib
 import json
 import os
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support import generated, in_process, integer_bench, op_cases, times, tools
+from support import generated, in_process, integer_bench, kernel_records, op_cases, times, tools
+from support.kernel_records import expecting, running
 from support.layer_orders import as_drawn
 
 from edgekit.codegen.compilation import toolchain
 from edgekit.codegen.execution import driver, runner
 from edgekit.codegen.kernels.kernel_files import all_variants
-from edgekit.codegen.kernels.sources import variant_of
 from edgekit.codegen.lowering import lower
 from edgekit.codegen.printing import render
-from edgekit.codegen.program import Program
 from edgekit.core import simulate, target
 from edgekit.core.target import Target
 
@@ -47,41 +47,16 @@ class Results(dict[str, "Results"]):
         return self
 
 
-class Test:
-    """The test that is planned: the programs that it ran, and whether it knows what is right."""
+class Test(kernel_records.Test):
+    """A test that ends where it would compare."""
 
-    def __init__(self, name: str = "") -> None:
-        self.name = name
-        self.ran: list[Program] = []
-        self.simulated = False
-
-    def run(self, _: object, program: Program, *__: object) -> Results:
-        self.ran.append(program)
-        if self.simulated:
-            self.compared()
-        return Results()
-
-    def compared(self) -> None:
-        for program in self.ran:
-            for line in program.lines:
-                variant = variant_of(line.call, program.target)
-                TAKEN.setdefault(variant.file, set()).add(self.name)
-        raise Planned
-
-
-_test = Test()
-
-
-def expecting(function: Callable[..., Any]) -> Callable[..., Any]:
-    """What says which results are right: if no program ran before, one that does is compared with it."""
-
-    def wrapped(*arguments: Any, **options: Any) -> Any:
-        if _test.ran:
-            _test.compared()
-        _test.simulated = True
-        return function(*arguments, **options)
-
-    return wrapped
+    def compare(self) -> None:
+        is_end = self.expects and bool(self.ran)
+        super().compare()
+        if is_end:
+            for file in self.taken:
+                TAKEN.setdefault(file, set()).add(self.name)
+            raise Planned
 
 
 def compiler(_: Target) -> toolchain.Compiler:
@@ -90,14 +65,18 @@ def compiler(_: Target) -> toolchain.Compiler:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Before any module of tests takes these by name."""
+    if (known := _file()).exists():
+        TAKEN.update(
+            {file: set(tests) for file, tests in json.loads(known.read_text(encoding="utf-8")).items()}
+        )
     for module in (render, generated, op_cases):  # two of them took it by name before
         module.render = lambda *_, **__: {}  # type: ignore[attr-defined]  # imported there
     toolchain.find = compiler
     toolchain.Compiler.run = lambda *_: ""  # type: ignore[method-assign]
     driver.Driver.__init__ = lambda *_, **__: None  # type: ignore[method-assign]
     for machine in (driver.Driver, in_process.Machine):
-        machine.run = lambda *arguments: _test.run(*arguments)  # type: ignore[method-assign]
-    driver.Driver.run_each = lambda *arguments: iter([_test.run(*arguments)])  # type: ignore[method-assign]
+        machine.run = running(lambda *_: Results())  # type: ignore[method-assign]
+    driver.Driver.run_each = running(lambda *_: iter([Results()]))  # type: ignore[method-assign]
     lower.in_best_order = as_drawn
     simulate.run = expecting(lambda *_: Results())
     simulate.run_each = expecting(lambda *_: iter([Results()]))
@@ -143,12 +122,15 @@ def _parameters(item: pytest.Item) -> dict[str, Any]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
-    global _test
-    _test = Test(item.nodeid)
+    kernel_records.current = Test(item.nodeid)
     with contextlib.suppress(Planned):
         yield
 
 
 def pytest_sessionfinish() -> None:
     found = {file: sorted(tests) for file, tests in sorted(TAKEN.items())}
-    Path(os.environ["PLANNED_TO"]).write_text(json.dumps(found), encoding="utf-8")
+    _file().write_text(json.dumps(found), encoding="utf-8")
+
+
+def _file() -> Path:
+    return Path(os.environ["PLANNED_TO"])

@@ -1,0 +1,125 @@
+"""A plugin of pytest that records which kernel files each test takes: of what it ran and compared.
+
+Each process of a run writes what its tests took to a file of its own; test_every_file.py, which comes last,
+reads them all. `support.planning` finds out without running anything.
+"""
+
+import functools
+import json
+import os
+from collections.abc import Callable, Generator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import in_process, integer_bench, op_cases
+
+from edgekit.codegen.execution import driver
+from edgekit.codegen.kernels.sources import variant_of
+from edgekit.codegen.program import Program
+from edgekit.core import simulate
+
+TESTS = ("tests/kernels", "tests/ops/test_ops.py::test_c_computes_what_the_operator_means")
+TESTS += ("tests/quantize/test_integers.py::test_c_gives_the_integers_of_the_simulator",)
+# Networks need reference models, which may be absent; the others take no other files, or run nothing.
+WITHOUT = ("network", "parts_of", "lack", "speed", "nearer", "for_their_shapes")
+Takers = Mapping[str, Sequence[str]]  # by kernel file, the tests that take it
+
+
+class Test:
+    """The programs that a test ran, whether it knows what is right, and the kernels that it compared."""
+
+    def __init__(self, name: str = "") -> None:
+        self.name = name
+        self.ran: list[Program] = []
+        self.expects = False
+        self.taken: set[str] = set()
+
+    def runs(self, program: Program) -> None:
+        if self.name:
+            self.ran.append(program)
+            self.compare()
+
+    def expects_results(self) -> None:
+        self.expects = True
+        self.compare()
+
+    def compare(self) -> None:
+        """A test that did both compares."""
+        if self.expects:
+            for program in self.ran:
+                self.taken |= {variant_of(line.call, program.target).file for line in program.lines}
+            self.ran.clear()
+
+
+current = Test()
+
+
+def expecting(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What says which results are right."""
+
+    @functools.wraps(function)
+    def wrapped(*arguments: Any, **options: Any) -> Any:
+        current.expects_results()
+        return function(*arguments, **options)
+
+    return wrapped
+
+
+def running(method: Callable[..., Any]) -> Callable[..., Any]:
+    """What runs a program."""
+
+    @functools.wraps(method)
+    def wrapped(self: object, program: Program, *arguments: Any) -> Any:
+        current.runs(program)
+        return method(self, program, *arguments)
+
+    return wrapped
+
+
+def pytest_configure() -> None:
+    """Before any module of tests takes these by name."""
+    for machine in (driver.Driver, in_process.Machine):
+        machine.run = running(machine.run)  # type: ignore[method-assign]
+    driver.Driver.run_each = running(driver.Driver.run_each)  # type: ignore[method-assign]
+    simulate.run = expecting(simulate.run)
+    simulate.run_each = expecting(simulate.run_each)
+    op_cases.expected = expecting(op_cases.expected)
+    integer_bench.drawn = expecting(integer_bench.drawn)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def kernel_records(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of these files."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "kernel_records"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
+    """Only a test that passes takes kernels."""
+    global current
+    is_one = item.nodeid.startswith(TESTS) and not any(word in item.nodeid for word in WITHOUT)
+    test = current = Test(item.nodeid if is_one else "")
+    try:
+        yield
+    finally:
+        current = Test()
+    if test.taken:
+        folder = item.funcargs["kernel_records"]  # type: ignore[attr-defined]  # of functions
+        with (folder / f"{os.getpid()}.jsonl").open("a", encoding="utf-8") as file:
+            file.write(json.dumps([test.name, sorted(test.taken)]) + "\n")
+
+
+def read(folder: Path) -> Takers:
+    """What all processes wrote so far."""
+    takers: dict[str, list[str]] = {}
+    for path in sorted(folder.glob("*.jsonl")):
+        for line in path.read_text(encoding="utf-8").splitlines(keepends=True):
+            if line.endswith("\n"):  # or it is being written
+                name, taken = json.loads(line)
+                for file in taken:
+                    takers.setdefault(file, []).append(name)
+    return takers
