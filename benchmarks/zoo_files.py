@@ -1,4 +1,4 @@
-"""The model files of zoo_models.toml: found where they lie, and checked by their sha256."""
+"""The model files of zoo_models: found where they lie, and checked by their sha256."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -15,7 +16,7 @@ from onnx import numpy_helper
 
 from edgekit.core.types import Array
 
-_LIST = Path(__file__).with_name("zoo_models.toml")
+_LISTS = Path(__file__).with_name("zoo_models")
 _CHECKOUT = Path(__file__).parent.parent
 _FOLDERS = {"checkout": _CHECKOUT, "shared": _CHECKOUT.parent / "shared"}
 
@@ -35,21 +36,25 @@ class Bindings:
 
 @dataclass(frozen=True)
 class ModelFile:
-    """An entry of the list."""
+    """An entry of a list."""
 
     group: str
     title: str
-    origin: str  # shared, checkout, or an installed package
+    origin: str  # shared (beside the checkout), checkout (this repository), or an installed package
     file: str
     bytes: int
     sha256: str
-    drawn_weights: bool = False
+    drawn_weights: bool = False  # the file has the architecture only, and constants in the place of weights
     profile: str = ""  # whose integers: tflm for models of TFLite Micro
     note: str = ""  # why it differs from its runtime
     package: str = ""  # of the Python package index, with its version: what brings `origin`
     dims: Mapping[str, int] = field(default_factory=dict)  # that the file leaves open
     shapes: Mapping[str, Sequence[int]] = field(default_factory=dict)
     constants: Mapping[str, float] = field(default_factory=dict)  # of inputs
+    until: str = ""  # the tensor of a TFLite file where it is cut, as what follows saturates on drawn inputs
+    samples: int = 3  # that outputs are compared on
+    curves: bool = False  # inputs of floats change slowly from element to element, as sounds do
+    float_weights: bool = False  # of the copy that LiteRT runs: it rounds what it multiplies by int8 weights
 
     @property
     def bindings(self) -> Bindings:
@@ -66,10 +71,23 @@ class ModelFile:
             raise AbsentError(f"{self.file} is not here: {self.origin}")
         if hashlib.sha256(path.read_bytes()).hexdigest() != self.sha256:
             raise AbsentError(f"{self.file} of {self.origin} is another version")
-        if not self.drawn_weights:
-            return path
         made = folder / path.name
-        onnx.save(with_drawn_weights(onnx.load(path)), made)
+        if self.drawn_weights:
+            onnx.save(with_drawn_weights(onnx.load(path)), made)
+        elif self.until:
+            made.write_bytes(cut(path.read_bytes(), self.until))
+        else:
+            return path
+        return made
+
+    def reference(self, path: Path, folder: Path) -> Path:
+        """What the other runtime runs in the place of `path`."""
+        if not self.float_weights:
+            return path
+        from tests.support.tflite_to_onnx import float_tflite
+
+        made = folder / f"float_{path.name}"
+        made.write_bytes(float_tflite(path))
         return made
 
     def _found(self) -> Path:
@@ -82,8 +100,9 @@ class ModelFile:
 
 
 def listed() -> list[ModelFile]:
-    """All of the list, in its order."""
-    return [ModelFile(**entry) for entry in tomllib.loads(_LIST.read_text(encoding="utf-8"))["model"]]
+    """All of the lists, in their order."""
+    lists = [tomllib.loads(file.read_text(encoding="utf-8")) for file in sorted(_LISTS.glob("*.toml"))]
+    return [ModelFile(**entry) for found in lists for entry in found["model"]]
 
 
 def with_drawn_weights(model: onnx.ModelProto) -> onnx.ModelProto:
@@ -106,6 +125,26 @@ def with_drawn_weights(model: onnx.ModelProto) -> onnx.ModelProto:
         del entries[:]
         entries.extend(items)  # type: ignore[arg-type]  # each gets back its own kind
     return model
+
+
+def cut(data: bytes, name: str) -> bytes:
+    """A TFLite file that ends at a tensor."""
+    import flatbuffers
+    from ai_edge_litert import schema_py_generated as schema
+
+    model = schema.ModelT.InitFromPackedBuf(data, 0)
+    graph = model.subgraphs[0]
+    (last,) = (i for i, tensor in enumerate(graph.tensors) if tensor.name.decode() == name)
+    behind, kept = {last}, list[Any]()
+    for operator in graph.operators:
+        if behind.isdisjoint(operator.inputs):
+            kept.append(operator)
+        else:
+            behind |= set(operator.outputs)
+    graph.operators, graph.outputs, model.signatureDefs = kept, [last], []
+    builder = flatbuffers.Builder(len(data))
+    builder.Finish(model.Pack(builder), b"TFL3")
+    return bytes(builder.Output())
 
 
 def _drawn(shape: tuple[int, ...], seed: int) -> Array:

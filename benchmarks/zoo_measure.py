@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import math
-import multiprocessing
-import queue
-import resource
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.x86 import compare
-from benchmarks.zoo_files import Bindings
+from benchmarks.zoo_files import ModelFile
+from benchmarks.zoo_int8 import int8_quality
 from benchmarks.zoo_peers import Peer, peer
 from edgekit import api
 from edgekit.codegen.compilation.build import generate, run
@@ -27,18 +24,16 @@ from edgekit.codegen.execution.runner import is_native
 from edgekit.codegen.printing.render import sources
 from edgekit.codegen.program import compile_graph
 from edgekit.codegen.verification import output_coverage
-from edgekit.core import simulate, target
+from edgekit.core import target
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
 from edgekit.core.types import Array
 
-SAMPLES = 3  # that outputs are compared on
 TOLERANCE = 1e-4  # of the range of an output of floats
 STEPS = 1  # of a quantized output
-CALIBRATION = 32  # samples
-UNBOUND = Bindings()
+_TOO_FAR = 0.5  # of the range: such a comparison says little
+SPREADS = 2  # we, and what we are compared with, are each one away from the exact result
 _OURS = "EdgeKit"
-_CONTEXT = multiprocessing.get_context("spawn")
 _WIDEST = ("x86-64-avx512", "x86-64-avx2", "aarch64-i8mm", "aarch64-dotprod", "aarch64")
 
 
@@ -54,7 +49,11 @@ class Result:
     flash: int | None = None
     ram: int = 0
     macs: int = 0
-    int8: str = ""
+    spread: float = (
+        0.0  # how far the peer differs from itself, as a share of a range; 0 where it need not count
+    )
+    int8: str = ""  # dB at the worst output, or why there are none
+    int8_peer: str = ""  # of the best static method of ONNX Runtime
     peer: str = ""  # empty where it refuses the file
     refused: str = ""  # its words
     ratio: float | None = None  # of its time to ours
@@ -72,20 +71,24 @@ class Judged:
     compared: float
     peer: Peer
     refused: str = ""  # the words in which the peer refuses the file
+    spread: float = 0.0
 
 
-def judge(path: Path, profile: str = "", target_name: str = "host", bound: Bindings = UNBOUND) -> Judged:
-    """Compile a model for a target of this machine and compare it with the runtime of its format;
-    EdgeKitError where it is refused."""
+def judge(model: ModelFile, folder: Path, target_name: str = "host") -> Judged:
+    """Compile a model for a target of this machine and compare it with the runtime of its format, on copies
+    in `folder` where files are changed; EdgeKitError where it is refused."""
+    path, bound = model.ready(folder), model.bindings
     graph = api.convert(
         path,
-        profile=profile or None,
+        profile=model.profile or None,
         dims=bound.dims or None,
         shapes=bound.shapes or None,
         constants=bound.constants or None,
     )
-    drawn = output_coverage.drawn(graph, SAMPLES)
-    other = peer(path, graph, profile, bound.constants)
+    drawn = output_coverage.drawn(graph, model.samples)
+    if model.curves:
+        drawn = replace(drawn, samples=tuple(map(_as_curves, drawn.samples)))
+    other = peer(model.reference(path, folder), graph, model.profile, bound.constants)
     try:
         expected = other.outputs(drawn.samples)
     except Exception as error:  # whatever another runtime raises is its own business
@@ -94,13 +97,51 @@ def judge(path: Path, profile: str = "", target_name: str = "host", bound: Bindi
     found = run(graph, target.load(target_name), drawn.samples)
     seen = [dict(zip(graph.outputs, outputs, strict=True)) for outputs in expected]
     compared = min(output_coverage.shares(seen).values(), default=1.0)
-    faults = [_fault(graph, name, seen, found) for name in graph.outputs]
-    fault = next(filter(None, faults), "")
-    return Judged(graph, drawn.samples, drawn.choice, fault, compared, other)
+    judged = Judged(graph, drawn.samples, drawn.choice, "", compared, other)
+    if any(_fault(graph, name, seen, found) for name in graph.outputs):
+        spreads = _spreads(graph, expected, list(other.others(drawn.samples)))
+        faults = [_fault(graph, name, seen, found, spreads[name]) for name in graph.outputs]
+        judged = replace(judged, fault=next(filter(None, faults), ""), spread=max(spreads.values()))
+        if SPREADS * judged.spread > _TOO_FAR:
+            words = f"{other.name} differs from itself by {judged.spread:.0%} of the range"
+            judged = replace(judged, fault="", refused=words)
+    return judged
+
+
+def _as_curves(sample: Mapping[str, Array]) -> dict[str, Array]:
+    """Sums along the last two axes: of mean 0, and as large as before."""
+    curves = {}
+    for name, x in sample.items():
+        sums = x
+        if x.dtype.kind == "f":
+            for axis in range(max(0, x.ndim - 2), x.ndim):
+                sums = np.cumsum(sums, axis=axis)
+            sums = ((sums - sums.mean()) / max(float(sums.std()), 1e-9)).astype(x.dtype)
+        curves[name] = sums
+    return curves
+
+
+def _spreads(
+    graph: Graph, expected: Sequence[Sequence[Array]], others: Sequence[Sequence[Sequence[Array]]]
+) -> dict[str, float]:
+    """How far each output of the peer differs from what it gives with other rounding errors, as a share of
+    its range."""
+    spreads = dict.fromkeys(graph.outputs, 0.0)
+    for i, name in enumerate(graph.outputs):
+        right = np.stack([outputs[i] for outputs in expected])
+        if right.dtype.kind == "f" and np.isfinite(right).all() and np.ptp(right) > 0:
+            for other in others:
+                off = np.abs(np.stack([outputs[i] for outputs in other]) - right).max()
+                spreads[name] = max(spreads[name], float(off / np.ptp(right)))
+    return spreads
 
 
 def _fault(
-    graph: Graph, name: str, expected: Sequence[Mapping[str, Array]], found: Sequence[Mapping[str, Array]]
+    graph: Graph,
+    name: str,
+    expected: Sequence[Mapping[str, Array]],
+    found: Sequence[Mapping[str, Array]],
+    spread: float = 0.0,
 ) -> str:
     """How far an output is off, where that is too far."""
     right, ours = (np.stack([outputs[name] for outputs in given]) for given in (expected, found))
@@ -114,7 +155,7 @@ def _fault(
     finite = np.isfinite(right)
     off = float(np.abs(ours - right)[finite].max(initial=0))
     span = float(np.ptp(right[finite])) if finite.any() else 0.0
-    limit = TOLERANCE * span
+    limit = max(TOLERANCE, SPREADS * spread) * span
     if step := _step(graph, name):
         limit = STEPS * step * 1.001
     return f"{name} is off by {off / (span or 1):.2g} of its range" if off > limit else ""
@@ -128,23 +169,17 @@ def _step(graph: Graph, name: str) -> float:
 
 
 def measure(
-    title: str,
-    path: Path,
-    profile: str = "",
-    bound: Bindings = UNBOUND,
-    *,
-    rounds: int,
-    int8_seconds: float,
-    int8_macs: int,
+    model: ModelFile, title: str, folder: Path, *, rounds: int, int8_seconds: float, int8_macs: int
 ) -> Result:
     """All about a file; a refusal is a result, too."""
-    result = Result(title, path.stat().st_size)
+    result = Result(title, model.ready(folder).stat().st_size, model.group)
     try:
-        judged = judge(path, profile, fastest(), bound)
+        judged = judge(model, folder, fastest())
         result = replace(
             result,
             fault=judged.fault,
             compared=judged.compared,
+            spread=judged.spread,
             peer="" if judged.refused else judged.peer.name,
             refused=judged.refused,
             **_sizes(judged.graph),
@@ -153,7 +188,11 @@ def measure(
         return replace(result, fault=f"{error.code} {error.message}".splitlines()[0])
     if rounds and result.peer:
         result = replace(result, ratio=_ratio(judged, rounds))
-    return replace(result, int8=_int8(judged, result.macs, int8_seconds, int8_macs))
+    if not int8_seconds or result.macs > int8_macs or is_quantized(judged.graph) or judged.graph.states:
+        return result
+    source = model.ready(folder) if model.format == "ONNX" and result.peer else None
+    ours, theirs = int8_quality(judged.graph, judged.choice, source, model.bindings, int8_seconds)
+    return replace(result, int8=ours, int8_peer=theirs)
 
 
 def _sizes(graph: Graph) -> dict[str, Any]:
@@ -211,34 +250,3 @@ def _aligned(size: int) -> Array:
     whole = np.zeros(size + 64, np.uint8)
     start = -whole.ctypes.data % 64
     return whole[start : start + size]
-
-
-def _int8(judged: Judged, macs: int, seconds: float, most_macs: int) -> str:
-    """The worst output's signal to noise on samples that calibration has not seen; empty where that was not
-    asked for, or the file is quantized itself."""
-    if not seconds or macs > most_macs or is_quantized(judged.graph) or judged.graph.states:
-        return ""
-    for method in ("auto", "percentile"):
-        made: Any = _CONTEXT.Queue()
-        arguments = (judged.graph, judged.choice, method, math.ceil(seconds), made)
-        process = _CONTEXT.Process(target=_quantize, args=arguments)
-        process.start()
-        process.join()
-        try:
-            found: str = made.get(timeout=1)
-        except queue.Empty:
-            continue
-        return found if method == "auto" else f"{found} ({method})"
-    return f"more than {seconds:.0f} s"
-
-
-def _quantize(graph: Graph, choice: int, method: str, seconds: int, made: Any) -> None:
-    """In a process of its own, which ends with its processor time."""
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
-    samples = [simulate.random_inputs(graph, seed, choice) for seed in range(100, 100 + CALIBRATION)]
-    stacked = {name: np.stack([sample[name] for sample in samples]) for name in graph.inputs}
-    try:
-        _, found = api.quantize_model(graph, stacked, calibrate=method)
-        made.put(f"{min(found.outputs.values()):.1f} dB")
-    except EdgeKitError as error:
-        made.put(error.code)

@@ -1,4 +1,4 @@
-"""The smallest model files of benchmarks/zoo_models.toml give what the runtimes of their formats give."""
+"""The smallest model files of benchmarks/zoo_models give what the runtimes of their formats give."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 from support.tools import require, require_module
 
-from benchmarks.zoo_files import AbsentError, ModelFile, listed, with_drawn_weights
+from benchmarks.zoo_files import AbsentError, ModelFile, cut, given, listed, with_drawn_weights
 
 COUNT = 10  # that lie beside the tests, and some that packages bring, where these are installed
 FROM_PACKAGES = 3
@@ -35,10 +35,9 @@ def test_model_of_the_zoo_is_right(model: ModelFile, tmp_path: Path) -> None:
     from benchmarks.zoo_measure import judge
 
     try:
-        path = model.ready(tmp_path)
+        judged = judge(model, tmp_path)
     except AbsentError as error:
         pytest.skip(str(error))
-    judged = judge(path, model.profile, bound=model.bindings)
     assert judged.refused == ""
     assert judged.fault == ""
     assert judged.compared > 0.3
@@ -60,9 +59,59 @@ def test_a_wrong_network_would_be_seen(tmp_path: Path, monkeypatch: pytest.Monke
     weights.CopyFrom(numpy_helper.from_array(data, weights.name))
     onnx.save(changed, other)
     monkeypatch.setattr(zoo_measure, "peer", lambda _, graph, *rest: OnnxRuntime(other, graph))
-    judged = zoo_measure.judge(path)
+    judged = zoo_measure.judge(model, tmp_path)
     assert "is off by" in judged.fault
     assert judged.compared > 0.5
+
+
+def test_differences_count_in_what_the_runtime_differs_from_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The sine of numbers of millions is what rounding errors make of it."""
+    require("gcc")
+    require_module("onnxruntime")
+    from benchmarks import zoo_measure
+
+    random = np.random.default_rng(0)
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [4, 64])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [4, 3])
+    data = (random.standard_normal((64, 3)) * 3e6).astype(np.float32)
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["z"]), helper.make_node("Sin", ["z"], ["y"])]
+    graph = helper.make_graph(nodes, "g", [x], [y], [numpy_helper.from_array(data, "w")])
+    file = tmp_path / "sensitive.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=10), file)
+    (model,) = given([file])
+    judged = zoo_measure.judge(model, tmp_path)
+    assert judged.fault == ""
+    assert "ONNX Runtime differs from itself by" in judged.refused
+
+    monkeypatch.setattr("benchmarks.zoo_peers.OnnxRuntime.others", lambda *_: iter(()))
+    assert "y is off by" in zoo_measure.judge(model, tmp_path).fault
+
+
+def test_a_file_is_cut_at_a_tensor(tmp_path: Path) -> None:
+    """What is left ends before the last operator, and gives what goes into it."""
+    interpreters = require_module("ai_edge_litert.interpreter")
+    file = Path(__file__).parent / "frontends/samples/tf/net_f32.tflite"
+    plain = interpreters.OpResolverType.BUILTIN_REF
+    whole = interpreters.Interpreter(
+        model_path=str(file), experimental_op_resolver_type=plain, experimental_preserve_all_tensors=True
+    )
+    whole.allocate_tensors()
+    inside = whole._get_ops_details()[-1]["inputs"][0]
+    name = next(t["name"] for t in whole.get_tensor_details() if t["index"] == inside)
+    made = interpreters.Interpreter(
+        model_content=cut(file.read_bytes(), name), experimental_op_resolver_type=plain
+    )
+    made.allocate_tensors()
+    shape = made.get_input_details()[0]["shape"]
+    x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+    for interpreter in (whole, made):
+        interpreter.set_tensor(interpreter.get_input_details()[0]["index"], x)
+        interpreter.invoke()
+    (output,) = made.get_output_details()
+    assert output["name"] == name
+    assert np.array_equal(made.get_tensor(output["index"]), whole.get_tensor(inside))
 
 
 def test_files_of_the_list_are_where_it_says(tmp_path: Path) -> None:

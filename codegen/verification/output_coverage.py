@@ -19,6 +19,7 @@ from edgekit.core.ops.reshape import Reshape
 from edgekit.core.ops.while_loop import While
 from edgekit.core.types import Array
 
+_SAME = 1e-6  # of a float that differs by less, a wrong network could say the same
 ENOUGH = 0.5  # of the values of every output: no further ranges are tried
 _WORK = 2e8  # operations that trying other ranges may take
 MORE_SEEDS = 24  # of samples that are tried for sides of branches that no other takes
@@ -43,7 +44,8 @@ class VaryingElements:
         if self._first is None:
             self._first = values
         with np.errstate(invalid="ignore"):
-            self._differs = self._differs | (values != self._first)
+            near = _SAME * np.abs(self._first) if expected.dtype.kind == "f" else 0
+            self._differs = self._differs | ~(np.abs(values - self._first) <= near)
         self._finite = self._finite + good
         self._samples += 1
 

@@ -160,6 +160,21 @@ def _compared(node: Node, other: Array | None, position: int, value: _Followed) 
         yield value.solved(low + 1, high + 1)
 
 
+def _is_selected(graph: Graph, node: Node | None) -> bool:
+    """Is it a value times 0 or 1? `condition * a + (1 - condition) * b` chooses one of two, as Where does."""
+    if node is None or not isinstance(node.op, Mul):
+        return False
+    makers = [graph.producer(name) for name in node.inputs]
+    return any(
+        maker and isinstance(maker.op, Cast) and graph.type(maker.inputs[0]).dtype is DType.BOOL
+        for maker in makers
+    )
+
+
+def _is_part(graph: Graph, name: str) -> bool:
+    return _is_selected(graph, graph.producer(name))
+
+
 def _passed(graph: Graph, node: Node, position: int, value: _Followed) -> _Followed | None:
     """The result where it is the value, copied, scaled or moved."""
     result = node.outputs[0]
@@ -168,6 +183,10 @@ def _passed(graph: Graph, node: Node, position: int, value: _Followed) -> _Follo
     if isinstance(op, Concat) or (isinstance(op, (*_COPIES, Cast, Gather)) and position == 0):
         return _Followed(result, scale, least, most)
     if isinstance(op, Where) and position > 0:
+        return _Followed(result, scale, least, most)
+    if _is_selected(graph, node) or (
+        isinstance(op, Add) and all(_is_part(graph, name) for name in node.inputs)
+    ):
         return _Followed(result, scale, least, most)
     if isinstance(op, Neg):
         return _Followed(result, -scale, -most, -least)

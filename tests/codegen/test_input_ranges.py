@@ -12,7 +12,7 @@ from edgekit.core.ops import Op
 from edgekit.core.ops.arithmetic import Add, Mul, Sub
 from edgekit.core.ops.cast import Cast
 from edgekit.core.ops.gather import Gather, GatherND
-from edgekit.core.ops.logic import Equal, Less, LessOrEqual, Where
+from edgekit.core.ops.logic import Equal, Less, LessOrEqual, Not, Where
 from edgekit.core.ops.reshape import Reshape
 from edgekit.core.ops.scatter import Scatter
 from edgekit.core.simulate import random_inputs, run
@@ -133,3 +133,17 @@ def test_a_transformer_gets_words_and_masks_and_no_output_is_nan() -> None:
         assert all(np.isfinite(y).all() for y in run(graph, inputs).values())
     inputs["mask"] = np.full((1, LENGTH), 100)
     assert all(np.isnan(y).all() for y in run(graph, inputs).values())
+
+
+def test_a_choice_by_products_with_a_condition_is_followed() -> None:
+    """As tf2onnx writes it: places that count from the back are moved by products with 0 and 1."""
+    b = Builder()
+    x = b.input("x", Type(DType.S32, (4,)))
+    negative = b.one(Less(), x, b.const(np.zeros(4, np.int32)))
+    moved = b.one(Add(), x, b.const(np.full(4, 7, np.int32)))
+    chosen = b.one(Mul(), b.one(Cast(DType.S32), negative), moved)
+    other = b.one(Mul(), x, b.one(Cast(DType.S32), b.one(Not(), negative)))
+    place = b.one(Reshape((4, 1)), b.one(Add(), chosen, other))
+    graph = b.graph("net", [x], [b.one(Gather(0), b.const(TABLE), place)])
+    found = input_ranges(graph)["x"]
+    assert -7 <= found.low < found.high <= 6

@@ -229,6 +229,10 @@ def test_values_that_are_not_finite_or_never_change_are_no_evidence() -> None:
     constant = VaryingElements()
     constant.add(np.ones(5))
     assert constant.share == 0
+    rounded = VaryingElements()
+    for tail in (0, 1e-7):
+        rounded.add(np.ones(5) - tail)
+    assert rounded.share == 0
 
 
 def test_inputs_are_tried_until_outputs_are_finite() -> None:
