@@ -145,7 +145,8 @@ def _flash(
         for operand in line.operands:
             if operand.place.kind == "constant":
                 users.setdefault(operand.place.name, i)
-    for c in program.constants:
+    constants = [c for entry in (program, *program.entries) for c in entry.constants]
+    for c in constants:
         yield FlashPart("weights", c.c, c.data.size * c.dtype.bytes, users.get(c.c))
     if sizes is None:
         return
@@ -153,8 +154,8 @@ def _flash(
     for i, line in enumerate(program.lines):
         own = f"{program.name}_{line.c}"
         owners |= {("text", own): i, ("text", f"{own}_part"): i, ("rodata", f"{line.c}_params"): i}
-    arrays = {c.c for c in program.constants}
-    left = {"code": sizes.code, "parameters": sizes.constants - program.weight_bytes}
+    arrays = {c.c for c in constants}
+    left = {"code": sizes.code, "parameters": sizes.constants - program.library_weight_bytes}
     for (section, name), size in sections.items():
         kind: Literal["code", "parameters"] = "code" if section == "text" else "parameters"
         if size and name not in arrays:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -126,7 +126,13 @@ class Program:
     order_runs: int = 0  # of layers that the search for their order tried until its budget ended it
     arena_rows: tuple[ArenaRow, ...] = ()  # what lies in the arena, and when
     compact: frozenset[str] = frozenset()  # results of layers whose weights take less memory, more time
-    within: str = ""  # the program whose constants it uses beside its own: of a CPU segment
+    within: str = (
+        ""  # the program whose constants and states it uses beside its own: of a CPU segment or entry
+    )
+    borrowed: Mapping[str, tuple[Constant, ...]] = field(
+        default_factory=dict
+    )  # of other programs, by program
+    entry_graphs: tuple[Graph, ...] = ()  # of the library beside this one, named <name>_<entry>: entries.py
 
     @cached_property
     def gpu(self) -> GpuPlan | None:
@@ -137,11 +143,33 @@ class Program:
     def segments(self) -> tuple[Program, ...]:
         """What the CPU computes between dispatches, as programs that share constants with this one."""
         target = replace(self.target, gpu="")
-        found: list[Program] = []
+        found = [self]
         for segment in self.gpu.segments if self.gpu else ():
-            shared = (*self.constants, *(c for other in found for c in other.constants))
-            found.append(compile_graph(segment.graph, target, within=self.name, shared=shared))
-        return tuple(found)
+            found.append(compile_graph(segment.graph, target, beside=found))
+        return tuple(found[1:])
+
+    @cached_property
+    def entries(self) -> tuple[Program, ...]:
+        """The other entries of the library, as programs that share constants and states with this one."""
+        found = [self]
+        for graph in self.entry_graphs:
+            found.append(compile_graph(graph, self.target, self.ports, self.compact, beside=found))
+        return tuple(found[1:])
+
+    @property
+    def owner(self) -> str:
+        """The program whose names the states have."""
+        return self.within or self.name
+
+    @property
+    def arena_bytes(self) -> int:
+        """What each entry of the library finds enough."""
+        return self.largest.arena.size
+
+    @property
+    def largest(self) -> Program:
+        """The entry of the library that needs the largest arena."""
+        return max((self, *self.entries), key=lambda entry: entry.arena.size)
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
@@ -159,6 +187,16 @@ class Program:
     @property
     def weight_bytes(self) -> int:
         return sum(c.data.size * c.dtype.bytes for c in self.constants)
+
+    @property
+    def read_constants(self) -> tuple[Constant, ...]:
+        """Those that its layers read, its own and others."""
+        return (*self.constants, *(c for constants in self.borrowed.values() for c in constants))
+
+    @property
+    def library_weight_bytes(self) -> int:
+        """With those that other entries add."""
+        return self.weight_bytes + sum(entry.weight_bytes for entry in self.entries)
 
     @property
     def repeated_weights(self) -> Mapping[str, int]:
@@ -198,21 +236,21 @@ def compile_graph(
     ports: Ports = "caller",
     compact: Collection[str] = (),
     *,
-    within: str = "",
-    shared: Sequence[Constant] = (),
+    beside: Sequence[Program] = (),
 ) -> Program:
     """Lower a graph for a target. Inputs and outputs are the caller's, or part of the arena. Of layers whose
-    results are named in `compact`, weights take less memory and more time: see compact_weights.py. `shared`
-    are constants of the program that this one is a part of."""
+    results are named in `compact`, weights take less memory and more time: see compact_weights.py. What is
+    `beside` it in a library has constants that it shares, and the first of these has its states."""
     if target.gpu:  # whose kernels know no integer weights among floats
         graph = widened_weights(graph, only_integers=True)
     found = lowered(graph, target, ports, compact)
     whole = replace(graph, values={**graph.values, **found.values})
     memory = assign(whole, found.layers, target.align, ports)
     prefix = identifier(graph.name, set(HEADERS), "model")
+    within = [program.name for program in beside[:1]]
     taken = Names((f"{prefix}_run", f"{prefix}_selftest"))
     if graph.states:
-        taken |= {"state", f"{prefix}_state", f"{prefix}_reset"}
+        taken |= {"state", *(f"{owner}_{word}" for owner in (prefix, *within) for word in ("state", "reset"))}
     if target.cores > 1:
         taken |= {f"{prefix}_run_parallel", f"{prefix}_job", f"{prefix}_parts", *PART_WORDS}
     if ports == "arena":  # functions are named after them
@@ -224,8 +262,9 @@ def compile_graph(
     if ports == "arena":
         taken |= {f"{prefix}_{port.c}" for port in (*inputs, *outputs)}
     places = {("input", p.name): p for p in inputs} | {("output", p.name): p for p in outputs}
-    pool = _Constants(prefix, taken, shared)
-    states = tuple(_memos(graph, pool, taken))
+    pool = _Constants(prefix, taken, beside)
+    states = beside[0].states if beside and graph.states else tuple(_memos(graph, pool, taken))
+    taken |= {memo.c for memo in states}
     places |= {("state", memo.name): Port(memo.name, f"state->{memo.c}", memo.type) for memo in states}
     pointers = Pointers(Names(), memory.live)
     lines = tuple(_lines(whole, memory, target, pool, places, taken, pointers))
@@ -245,17 +284,22 @@ def compile_graph(
         found.order_runs,
         pointers.table(),
         frozenset(compact),
-        within,
+        "".join(within),
+        {owner: tuple(used.values()) for owner, used in pool.borrowed.items()},
     )
 
 
 class _Constants:
     """The constants that calls use, once per layout; equal data share an array."""
 
-    def __init__(self, prefix: str, taken: set[str], shared: Sequence[Constant] = ()) -> None:
+    def __init__(self, prefix: str, taken: set[str], beside: Sequence[Program] = ()) -> None:
         self.prefix = prefix
         self.taken = taken
-        self.shared = {(c.dtype, c.data.tobytes()): c for c in shared}
+        self.shared = {
+            (c.dtype, c.data.tobytes()): (p.name, c) for p in reversed(beside) for c in p.constants
+        }
+        self.taken |= {c.c for _, c in self.shared.values()}
+        self.borrowed: dict[str, dict[str, Constant]] = {}  # used, by program and name
         self.found: dict[tuple[DType, bytes], Constant] = {}
         self._by_layout: dict[tuple[str, str, int], tuple[DType, bytes]] = {}
 
@@ -266,8 +310,9 @@ class _Constants:
             data = pack(tag, value.data, groups) if tag else value.data.reshape(-1)
             dtype = DType.of(data.dtype)
             key = (dtype, data.tobytes())
-            other = self.shared.get(key)
+            owner, other = self.shared.get(key, ("", None))
             if other and (other.aligned or not is_tiled(tag)):
+                self.borrowed.setdefault(owner, {})[other.c] = other
                 return other
             if key not in self.found:
                 c = identifier(f"{self.prefix}_{readable(name)}", self.taken, "w", longest=LONGEST)

@@ -18,15 +18,18 @@ from edgekit.core.types import Array
 _FORM = "it takes graphs as `edgekit convert FOLDER` makes them: docs/language-models.md"
 
 
-def pieces(graph: Graph, text: str, sampler: Sampler, most: int) -> Iterator[str]:
+def pieces(
+    graph: Graph, text: str, sampler: Sampler, most: int, prefill: Graph | None = None
+) -> Iterator[str]:
     """What a model writes behind a text, piece by piece: `most` tokens, or to the end of the text, or until
-    its cache is full. What cannot be run is refused before the first piece is asked for."""
+    its cache is full. What cannot be run is refused before the first piece is asked for. `prefill` is another
+    entry of the model, which reads more tokens in a run."""
     tokenizer = tokenizer_of(graph)
     ids = [*tokenizer.prefix, *tokenizer.encode(text, special=False)]
     stream = tokenizer.stream()
     for token in ids:
         stream.push(token)
-    return _shown(tokenizer, stream, continued(graph, ids, sampler, most))
+    return _shown(tokenizer, stream, continued(graph, ids, sampler, most, prefill))
 
 
 def _shown(tokenizer: Tokenizer, stream: TokenStream, tokens: Iterator[int]) -> Iterator[str]:
@@ -37,9 +40,11 @@ def _shown(tokenizer: Tokenizer, stream: TokenStream, tokens: Iterator[int]) -> 
         yield piece
 
 
-def continued(graph: Graph, ids: Sequence[int], sampler: Sampler, most: int) -> Iterator[int]:
+def continued(
+    graph: Graph, ids: Sequence[int], sampler: Sampler, most: int, prefill: Graph | None = None
+) -> Iterator[int]:
     """The tokens that follow these, as long as the cache has room."""
-    decoder = _Decoder(graph)
+    decoder = _Decoder(graph, prefill)
     decoder.check(ids)
     return _drawn(decoder, [*ids], sampler, most)
 
@@ -64,11 +69,13 @@ def tokenizer_of(graph: Graph) -> Tokenizer:
 class _Decoder:
     """A decoder in the simulator, and how many tokens it has read."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, prefill: Graph | None = None) -> None:
         form = DecoderForm.of(graph)
-        if form is None:
+        if form is None or form.rows != form.chunk:
             raise EdgeKitError("E0103", f"{graph.name} is no decoder that text can be run with", hint=_FORM)
         self.session = Session(graph)
+        self.prefill = prefill and Session(prefill)
+        self.front = _prefill_chunk(form, prefill) if prefill else 0
         self.chunk, self.words, self.positions = form.chunk, form.words, form.positions
         self.count = 0
 
@@ -84,6 +91,10 @@ class _Decoder:
 
     def logits(self, text: Sequence[int]) -> Array:
         """The logits behind a text, of which the last call has read the front."""
+        while self.prefill and self.count + self.front <= len(text):
+            logits = self._prefilled(self.prefill, text[self.count :][: self.front])
+            if self.count == len(text):
+                return logits
         while True:
             # A padded run must not reach beyond the cache: near its end, some tokens are read again.
             begin = max(0, min(self.count, self.positions - self.chunk))
@@ -92,5 +103,24 @@ class _Decoder:
             run = self.session.run({"token": token, "position": np.array([begin], np.int32)})
             self.count = begin + len(part)
             if self.count == len(text):
-                logits: Array = run["logits"][len(part) - 1]
-                return logits
+                last: Array = run["logits"][len(part) - 1]
+                return last
+
+    def _prefilled(self, prefill: Session, part: Sequence[int]) -> Array:
+        """The logits behind as many tokens as the entry takes; the caches of the two are one."""
+        position = np.array([self.count], np.int32)
+        prefill.states = self.session.states
+        run = prefill.run({"token": np.array(part, np.int32), "position": position})
+        self.session.states = prefill.states
+        self.count += len(part)
+        logits: Array = run["logits"][-1]
+        return logits
+
+
+def _prefill_chunk(decoder: DecoderForm, prefill: Graph) -> int:
+    """How many tokens the entry that reads a prompt takes in a run."""
+    form = DecoderForm.of(prefill)
+    if form is None or (form.words, form.positions) != (decoder.words, decoder.positions):
+        message = f"{prefill.name} is no prefill of this decoder"
+        raise EdgeKitError("E0103", message, hint="--entry prefill:tokens=16 makes one of the same model")
+    return form.chunk

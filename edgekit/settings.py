@@ -180,6 +180,36 @@ def dims(texts: Sequence[str] | None) -> dict[str, int]:
     }
 
 
+@dataclass(frozen=True)
+class EntryWish:
+    """--entry: another model, or the model itself with other dimensions and shapes."""
+
+    model: str
+    dims: Mapping[str, int]
+    shapes: Mapping[str, tuple[int, ...]]
+
+
+def entries(texts: Sequence[str] | None) -> dict[str, EntryWish]:
+    """prefill:tokens=16:logits=1, large:x=1,3,160,160 or decode=decoder.ek, by name. One number binds a
+    dimension, several a shape."""
+    result: dict[str, EntryWish] = {}
+    for text in texts or ():
+        found = re.fullmatch(r"([^=:]+)(?:=(.+)|:(.+))", text)
+        if not found:
+            hint = "--entry prefill:tokens=16 binds dimensions, --entry decode=decoder.ek takes another model"
+            raise EdgeKitError("E0103", f"--entry {text} says nothing", hint=hint)
+        name, model, bound = found[1], found[2] or "", (found[3] or "").split(":")
+        if name in result:
+            raise EdgeKitError("E0103", f"--entry names {name} twice", hint="each entry has its own name")
+        parts = [part for part in bound if part]
+        result[name] = EntryWish(
+            model,
+            dims([part for part in parts if "," not in part]),
+            shapes([part for part in parts if "," in part]),
+        )
+    return result
+
+
 def constants(texts: Sequence[str] | None) -> dict[str, float]:
     """sr=16000 as {"sr": 16000.0}."""
     result = {}

@@ -20,7 +20,7 @@ def check(program: Program, sizes: Sizes | None, weights: Sequence[tuple[str, in
 def _faults(
     program: Program, sizes: Sizes | None, weights: Sequence[tuple[str, int]]
 ) -> Iterator[EdgeKitError]:
-    code, constants = (sizes.code, sizes.constants) if sizes else (0, program.weight_bytes)
+    code, constants = (sizes.code, sizes.constants) if sizes else (0, program.library_weight_bytes)
     ram = _ram(program, sizes)
     tensors = program.peak.tensors if program.peak else ()
     layer = f" in layer {program.peak.layer}" if program.peak else ""
@@ -53,7 +53,7 @@ def warning(program: Program, sizes: Sizes | None) -> str:
 
 def _ram(program: Program, sizes: Sizes | None) -> dict[str, int]:
     stack = (sizes and sizes.stack) or 0
-    return {"arena": program.arena.size, "state": program.state_bytes, "stack": stack}
+    return {"arena": program.arena_bytes, "state": program.state_bytes, "stack": stack}
 
 
 def _largest(named: Sequence[tuple[str, int]]) -> str:

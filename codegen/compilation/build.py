@@ -7,7 +7,7 @@ import json
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import edgekit
@@ -17,6 +17,7 @@ from edgekit.codegen.compilation.objects import named_sections, section_sizes
 from edgekit.codegen.compilation.publish import write as write
 from edgekit.codegen.cost import code_size, instructions
 from edgekit.codegen.cost.code_size import CodeSize
+from edgekit.codegen.entries import EntrySummary, entry_summaries, with_entries
 from edgekit.codegen.execution import runner
 from edgekit.codegen.execution.driver import Driver
 from edgekit.codegen.gpu.summary import GpuSummary, summary
@@ -88,6 +89,7 @@ class Report:
     warning: str = ""  # what will not fit on the target, outside of the library
     narrow_weights: Mapping[str, int] = field(default_factory=dict)  # of float layers: bytes by format
     repeated_weights: Mapping[str, int] = field(default_factory=dict)  # stored in several layouts: bytes more
+    entries: tuple[EntrySummary, ...] = ()  # beside the main one; weights and arena above are of all
     packages: tuple[Packaged, ...] = ()  # made of it, in folders of their own
     gpu: GpuSummary | None = None  # of a library with a path by OpenCL
     map: LibraryMap | None = field(default=None, repr=False, compare=False, metadata={"json": False})
@@ -137,6 +139,7 @@ def build(
     package: Sequence[str] = (),
     helpers: Sequence[str] = (),
     content: Content = NO_CONTENT,
+    entries: Mapping[str, Graph] | None = None,
     bill: bool = False,
     force: bool = False,
     progress: Progress = lambda step: None,
@@ -145,13 +148,15 @@ def build(
     the simulator. `ports`: inputs and outputs are the caller's, or parts of the arena. `check` is False to
     leave the comparison out, True to insist, None to do what is possible here. `package` names kinds of
     packages to make of it, each in a folder of its own in there, `helpers` what to add to them, and `content`
-    what their examples show. `bill` adds a software bill of materials to the library and to each package."""
+    what their examples show. `entries` get a run function each: entries.py. `bill` adds a software bill of
+    materials to the library and to each package."""
     packages.check(package, helpers, target, content)
+    packages.check_entries(package, entries or ())
     progress("planning")
-    program = fit(graph, target, ports, optimize=optimize)
+    program = with_entries(fit(graph, target, ports, optimize=optimize), entries or {})
     packages.check_content(program, content)
     folder = folder or Path(program.name)
-    test = selftest.prepare(graph)
+    test = selftest.prepare(graph, [entry.graph for entry in program.entries])
     files = generate(program, optimize, weights, test)
     if not force:
         publish.check(files, folder)
@@ -204,7 +209,7 @@ def build(
     if bill:
         library = {path: data for path, data in files.items() if path != publish.MANIFEST}
         more |= sbom.file(program, library, optimize, name)
-    files = _with_manifest(files, more)
+    files, largest = _with_manifest(files, more), program.largest
     publish.publish(files, folder, force=force)
     return Report(
         name=program.name,
@@ -214,13 +219,13 @@ def build(
         files=tuple(files),
         layers=tuple(layers_of(program)),
         macs=program.macs,
-        weight_bytes=program.weight_bytes,
-        arena_bytes=program.arena.size,
-        arena_lower_bound=program.arena.lower_bound,
-        working_bytes=program.working_bytes,
-        peak=program.peak,
-        arena_compared=0 if program.arena.optimal else program.arena.compared,
-        order_runs=program.order_runs,
+        weight_bytes=program.library_weight_bytes,
+        arena_bytes=program.arena_bytes,
+        arena_lower_bound=largest.arena.lower_bound,
+        working_bytes=max(entry.working_bytes for entry in (program, *program.entries)),
+        peak=largest.peak,
+        arena_compared=0 if largest.arena.optimal else largest.arena.compared,
+        order_runs=largest.order_runs,
         branches=program.branches,
         loops=program.loops,
         state_bytes=program.state_bytes,
@@ -233,6 +238,7 @@ def build(
         verification=verified,
         unverified=reason,
         warning=budget.warning(program, sizes),
+        entries=tuple(entry_summaries(program, optimize)),
         packages=tuple(one.summary for one in made),
         gpu=summary(program.gpu) if program.gpu else None,
         map=library_map(program, sizes, sections, instructions.estimated(program, optimize)),
@@ -266,8 +272,11 @@ def settled(
         objects = compile_objects(program, files, folder, compiler, optimize)
         sizes = measure(program, objects, folder, compiler)
         others = sizes.code + sizes.constants - program.weight_bytes if sizes else 0
-        smaller = fit(
-            program.graph, program.target, program.ports, optimize=optimize, others=others, before=program
+        smaller = replace(
+            fit(
+                program.graph, program.target, program.ports, optimize=optimize, others=others, before=program
+            ),
+            entry_graphs=program.entry_graphs,
         )
         if smaller.weight_bytes >= program.weight_bytes:
             return program, files, objects, sizes
@@ -371,13 +380,20 @@ def with_self_test(
     files: Mapping[str, bytes], program: Program, test: SelfTest, folder: Path
 ) -> dict[str, bytes]:
     """The files with this self-test, which is written into the folder where it is another."""
-    name, text = f"{program.name}_selftest.c", selftest_source.render(program, test)
-    if files[name] == text:
+    texts = {name: text for name, text in self_tests(program, test).items() if files[name] != text}
+    if not texts:
         return dict(files)
-    (folder / name).write_bytes(text)
     manifest = json.loads(files[publish.MANIFEST])
-    manifest["sha256"][name] = hashlib.sha256(text).hexdigest()
-    return {**files, name: text, publish.MANIFEST: (json.dumps(manifest, indent=2) + "\n").encode()}
+    for name, text in texts.items():
+        (folder / name).write_bytes(text)
+        manifest["sha256"][name] = hashlib.sha256(text).hexdigest()
+    return {**files, **texts, publish.MANIFEST: (json.dumps(manifest, indent=2) + "\n").encode()}
+
+
+def self_tests(program: Program, test: SelfTest) -> dict[str, bytes]:
+    """The source of the self-test of each entry."""
+    pairs = zip((program, *program.entries), (test, *test.entries), strict=True)
+    return {f"{entry.name}_selftest.c": selftest_source.render(entry, own) for entry, own in pairs}
 
 
 def generate(
@@ -385,20 +401,23 @@ def generate(
 ) -> dict[str, bytes]:
     """Every file of the library, manifest included."""
     files = render(program, optimize, weights)
-    test = test or selftest.prepare(program.graph)
-    files[f"{program.name}_selftest.c"] = selftest_source.render(program, test)
+    test = test or selftest.prepare(program.graph, [entry.graph for entry in program.entries])
+    files |= self_tests(program, test)
     manifest = {
         "edgekit": edgekit.__version__,
         "name": program.name,
         "target": program.target.name,
         "optimize": optimize,
         "source": {"file": program.graph.source.file, "sha256": program.graph.source.sha256},
-        "arena_bytes": program.arena.size,
+        "arena_bytes": program.arena_bytes,
         **({"cores": program.target.cores} if program.target.cores > 1 else {}),
         **({"ports": program.ports} if program.ports != "caller" else {}),
         **({"state_bytes": program.state_bytes} if program.states else {}),
-        "weight_bytes": program.weight_bytes,
+        "weight_bytes": program.library_weight_bytes,
         "macs": program.macs,
+        **(
+            {"entries": {entry.name: entry.macs for entry in program.entries}} if program.entry_graphs else {}
+        ),
         "sha256": {path: hashlib.sha256(data).hexdigest() for path, data in sorted(files.items())},
     }
     files[publish.MANIFEST] = (json.dumps(manifest, indent=2) + "\n").encode()
@@ -452,7 +471,13 @@ def measure(
 
 
 def stack_bound(program: Program, folder: Path) -> int | None:
-    """Bytes of stack that a run takes, from what the compiler left in this folder."""
+    """Bytes of stack that a run of any entry takes, from what the compiler left in this folder."""
+    bounds = [_stack_bound(entry, folder) for entry in (program, *program.entries)]
+    known = [bound for bound in bounds if bound is not None]
+    return max(known) if len(known) == len(bounds) else None
+
+
+def _stack_bound(program: Program, folder: Path) -> int | None:
     entry = f"{program.name}_run"
     # The function of a layer in code for speed, and that of its kernel in code for size.
     layers = [(f"{program.name}_{x.c}", x.kernel) for x in program.lines]

@@ -19,7 +19,7 @@ _MAX_UNROLLED_ELEMENTS = 48  # of a row: compilers write shorter ones out, numbe
 def work(program: Program) -> Iterator[tuple[ProgramCall, Work]]:
     """The calls in order, each with what it does. Names are those of calibrations: each counts how often some
     loop of a kernel may run."""
-    sizes = {constant.c: constant.data.size for constant in program.constants}
+    sizes = {constant.c: constant.data.size for constant in program.read_constants}
     for line in program.lines:
         constants = {
             operand.pointer.name: sizes[operand.place.name]

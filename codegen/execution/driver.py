@@ -236,7 +236,7 @@ def _runner(index: int, program: Program) -> Iterator[str]:
     align = max(program.target.align, 16)
     outside = [*map(_room, program.inputs), *map(_room, program.outputs)] if program.ports == "caller" else []
     used = [*outside, ("arena", str(program.arena.size), 0)]
-    state = [("state", f"sizeof(struct {program.name}_state)", 0)] * bool(program.states)
+    state = [("state", f"sizeof(struct {program.owner}_state)", 0)] * bool(program.states)
     rooms = [*used, *state]
     yield f"EK_PLAIN int run_{index}(int steps, int threads)\n{{\n    (void)threads;"
     for name, size, skew in rooms:
@@ -251,7 +251,7 @@ def _runner(index: int, program: Program) -> Iterator[str]:
     # What is read before it is written is NaN, or -1: nobody takes that for a rounding error.
     if state:
         yield "    memset(state.at, 0xFF, state.size);"
-        yield f"    {program.name}_reset((struct {program.name}_state *)(void *)state.at);"
+        yield f"    {program.owner}_reset((struct {program.owner}_state *)(void *)state.at);"
     if program.target.opencl:
         yield "    struct ek_gpu *gpu;"
         yield from host.created(program)
@@ -266,7 +266,7 @@ def _runner(index: int, program: Program) -> Iterator[str]:
     if outside:
         passed += [f"(const {p.type.dtype.c} *)(const void *){_room(p)[0]}.at" for p in program.inputs]
         passed += [f"({p.type.dtype.c} *)(void *){_room(p)[0]}.at" for p in program.outputs]
-    others = [f"(struct {program.name}_state *)(void *)state.at" for _ in state]
+    others = [f"(struct {program.owner}_state *)(void *)state.at" for _ in state]
     if program.target.cores > 1:
         yield "        const struct ek_pool *const pool = pool_of(threads);"
         given = ", ".join([*passed, *others, "arena.at"])

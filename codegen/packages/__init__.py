@@ -105,6 +105,15 @@ def check(
         _kind(name).check(target)
 
 
+def check_entries(names: Sequence[str], entries: Collection[str]) -> None:
+    """Refuse packages that would not show what a library has beside its main entry."""
+    for name in names if entries else ():
+        if name in _languages().languages():
+            message = f"a package {name} has one run function, and cannot have --entry {min(entries)}"
+            hint = "packages npm, cmake and those for boards have all entries; or call the C functions"
+            raise EdgeKitError("E0103", message, hint=hint)
+
+
 def check_content(program: Program, content: Content) -> None:
     """Refuse names that no output has or no language can print, and numbers that C cannot write."""
     _file("_classes").by_output(program, content.classes)

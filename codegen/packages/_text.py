@@ -25,7 +25,7 @@ class Text:
 def text_of(program: Program) -> Text | None:
     """None for a model that has no tokenizer in C, that is no decoder, or that runs on GPUs."""
     tokenizer, form = program.graph.tokenizer, DecoderForm.of(program.graph)
-    if tokenizer is None or form is None or program.target.gpu:
+    if tokenizer is None or form is None or form.rows != form.chunk or program.target.gpu:
         return None
     tables = Tables(tokenizer)
     if tables.unsupported:

@@ -130,6 +130,7 @@ def _modules(request: PackageRequest) -> Iterator[Built]:
         same = wanted == name
         target = program.target if same else replace(targets.load(wanted), cores=program.target.cores)
         made = program if same else compile_graph(program.graph, target, program.ports)
+        made = replace(made, entry_graphs=program.entry_graphs)
         feature = needed(made)
         for threads in (True, False) if target.cores > 1 and feature.has_threads else (False,):
             # What build compares with the simulator itself needs no second comparison.

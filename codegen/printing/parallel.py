@@ -40,7 +40,7 @@ class PartTable:
 
 def part_tables(program: Program) -> dict[str, PartTable]:
     """By the name of the call."""
-    memory, dtypes = _memory(program), {c.c: c.dtype for c in program.constants}
+    memory, dtypes = _memory(program), {c.c: c.dtype for c in program.read_constants}
     return {line.c: _table(line, memory, dtypes) for line in program.lines if line.call.parts}
 
 
@@ -57,7 +57,7 @@ def _memory(program: Program) -> dict[tuple[str, str], _Memory]:
         for kind, ports, const in (("input", program.inputs, "const "), ("output", program.outputs, ""))
         for port in ports
     ]
-    found += [(("state", ""), f"struct {program.name}_state *", "state"), (("arena", ""), "void *", "arena")]
+    found += [(("state", ""), f"struct {program.owner}_state *", "state"), (("arena", ""), "void *", "arena")]
     return {place: _Memory(k, Code(ctype), Code(name)) for k, (place, ctype, name) in enumerate(found)}
 
 

@@ -39,7 +39,7 @@ def render(program: Program, optimize: Optimize, weights: Weights = "auto") -> d
     that the assembler includes."""
     binary = weights == "bin" or (weights == "auto" and program.weight_bytes > BINARY_WEIGHTS)
     content: dict[str, bytes] = {}
-    for part in (program, *program.segments):
+    for part in (program, *program.segments, *program.entries):
         content |= _library(part, optimize, binary)
     cmake = {"p": program, "version": edgekit.__version__, "speed": optimize == "speed", "binary": binary}
     content["CMakeLists.txt"] = _text("CMakeLists.txt.j2", cmake).encode()
@@ -112,7 +112,7 @@ def _values(program: Program, optimize: Optimize, binary: bool) -> Mapping[str, 
     if program.ports == "caller":
         ports += [f"const {p.type.dtype.c} *{p.c}" for p in program.inputs]
         ports += [f"{p.type.dtype.c} *{p.c}" for p in program.outputs]
-    ports += [f"struct {program.name}_state *state"] * bool(program.states)
+    ports += [f"struct {program.owner}_state *state"] * bool(program.states)
     places = [o.place for line in program.lines for o in line.operands]
     places += [test.place for line in program.lines for test in line.tests]
     used = {place.name for place in places if place.kind != "arena"}
@@ -243,7 +243,7 @@ def _interface(program: Program) -> str:
     ports = [(port.c, str(port.type), port.offset) for port in (*program.inputs, *program.outputs)]
     states = [(memo.c, str(memo.type)) for memo in program.states]
     constants = [(c.c, c.dtype.value, c.data.size, c.layout) for c in program.constants]
-    text = repr((program.ports, program.arena.size, program.target.align, ports, states, constants))
+    text = repr((program.ports, program.arena_bytes, program.target.align, ports, states, constants))
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 

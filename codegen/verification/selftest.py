@@ -47,6 +47,7 @@ class SelfTest:
     draws: tuple[RandomInputs, ...]
     expected: tuple[Mapping[str, Array], ...]
     limits: tuple[Mapping[str, float], ...] = ()  # of each run, that rounding was measured to explain
+    entries: tuple[SelfTest, ...] = ()  # of the library beside this one
 
     @property
     def samples(self) -> list[dict[str, Array]]:
@@ -60,14 +61,16 @@ class SelfTest:
         return max(self.limits[run][name], _FLOOR * _largest(expected))
 
 
-def prepare(graph: Graph) -> SelfTest:
+def prepare(graph: Graph, entries: Sequence[Graph] = ()) -> SelfTest:
     """A self-test whose inputs are plausible, and that sees as many layers as possible: its runs take inputs
-    from different ranges, in which other units of a layer are at work and outputs saturate less."""
+    from different ranges, in which other units of a layer are at work and outputs saturate less. `entries`
+    of the same library get one each."""
     total = sum(graph.type(name).size for name in graph.outputs)
     runs = STEPS if graph.states else _MAX_RUNS if total <= _FEW_VALUES else _FEW_RUNS
     found = _stream(graph, runs) if graph.states else _runs(graph, runs)
     small = len(found.draws) * work(graph) <= _MEASURED_WORK
-    return measured(found) if small else found
+    found = measured(found) if small else found
+    return replace(found, entries=tuple(map(prepare, entries))) if entries else found
 
 
 def _runs(graph: Graph, runs: int) -> SelfTest:

@@ -128,7 +128,7 @@ def render(program: Program, test: SelfTest) -> bytes:
     arrays += [(port, f"found_{port.c}") for port in program.outputs]
     if program.ports == "caller":
         text += [f"static {port.type.dtype.c} {c}[{guard}_{port.c.upper()}_SIZE + 1];" for port, c in arrays]
-    text += [f"static struct {name}_state state;"] * bool(program.states)
+    text += [f"static struct {program.owner}_state state;"] * bool(program.states)
     if any("some_number" in line for line in fill):
         text += ["", "static uint32_t some_number(uint32_t i)", "{", "    uint32_t h = i * 2654435761u;"]
         text += ["    h = (h ^ (h >> 15)) * 2246822519u;", "    return h;", "}"]
@@ -145,7 +145,7 @@ def render(program: Program, test: SelfTest) -> bytes:
         loop = f"    for (int32_t run = 0; run < {len(test.draws)}; run++) {{"
         body = [loop, *(f"    {line}" for line in body), "    }"]
     if program.states:
-        body = [f"    {name}_reset(&state);", *body]
+        body = [f"    {program.owner}_reset(&state);", *body]
     if program.ports == "arena":
         used = [(port, c) for port, c in arrays if any(f"{c}[" in line for line in body)]
         body = [f"    {p.type.dtype.c} *const {c} = {name}_{p.c}(arena);" for p, c in used] + body

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -86,7 +86,9 @@ def drive(
     """Make a program that runs the library, from its sources or object files in `folder`."""
     if reason := runner.why_not_here(program.target):
         raise EdgeKitError("E0503", reason)
-    return Driver([program], sources, folder, compiler, [LEVEL[optimize], *program.target.cflags])
+    return Driver(
+        [program, *program.entries], sources, folder, compiler, [LEVEL[optimize], *program.target.cflags]
+    )
 
 
 def random_samples(program: Program, count: int = 3) -> RandomRun:
@@ -127,7 +129,21 @@ def verify(
     progress("running the self-test")
     _self_test(program, sources, driver.executable.parent, compiler)
     outputs = tuple(meter.agreement for meter in meters.values())
-    return Verification(len(samples), compiler.name, outputs, _shortfall(graph, outputs), left)
+    verified = Verification(len(samples), compiler.name, outputs, _shortfall(graph, outputs), left)
+    for entry in program.entries:
+        other = verify(entry, driver, compiler, sources, random_samples(entry), progress)
+        verified = _together(verified, other, entry.name.removeprefix(f"{program.name}_"))
+    return verified
+
+
+def _together(main: Verification, other: Verification, name: str) -> Verification:
+    """What was compared of two entries, of which the second one has a name."""
+    return replace(
+        main,
+        outputs=(*main.outputs, *(replace(o, name=f"{name}.{o.name}") for o in other.outputs)),
+        shortfall=main.shortfall or (other.shortfall and f"entry {name}: {other.shortfall}"),
+        untaken=(*main.untaken, *other.untaken),
+    )
 
 
 def _compare_cores(
@@ -160,7 +176,12 @@ def insist(found: Verification) -> Verification:
 
 def settled(program: Program, driver: Driver, test: SelfTest) -> SelfTest:
     """The self-test with tolerances that follow the network's conditioning, where the usual ones are narrow:
-    the compiled library is far from the simulator already here."""
+    the compiled library is far from the simulator already here. So for each entry."""
+    pairs = zip(program.entries, test.entries, strict=True)
+    return replace(_settled(program, driver, test), entries=tuple(_settled(p, driver, t) for p, t in pairs))
+
+
+def _settled(program: Program, driver: Driver, test: SelfTest) -> SelfTest:
     if test.limits or not has_floats(program.graph):
         return test
     compiled = driver.run_each(program, test.samples)

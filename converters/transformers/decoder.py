@@ -18,6 +18,7 @@ from edgekit.core.ops.attention import CachedAttention
 from edgekit.core.ops.gather import Gather
 from edgekit.core.ops.layer_norm import RmsNorm
 from edgekit.core.ops.scatter import Scatter
+from edgekit.core.ops.slice import Slice
 from edgekit.core.ops.trigonometry import Cos, Sin
 from edgekit.core.types import DType, Type, Value
 
@@ -33,8 +34,8 @@ class Decoder:
         self.cache = Type(DType.F32, (1, config.shared, positions, config.size))
         self.caches: list[ModelState] = []
 
-    def logits(self, token: Tensor, position: Tensor) -> Tensor:
-        """[tokens, words], of tokens that follow one another from a position on."""
+    def logits(self, token: Tensor, position: Tensor, kept: int) -> Tensor:
+        """[kept, words], of the last ones of tokens that follow one another from a position on."""
         (count,) = token.shape
         c = self.config
         at = position + position.new(np.arange(count, dtype=np.int32)) if count > 1 else position
@@ -46,6 +47,8 @@ class Decoder:
         x = table.apply(Gather(0), token.reshape(count, 1))
         for i, layer in enumerate(c.layers):
             x = self._block(f"model.layers.{i}", i, layer, x, at, cos, sin)
+        if kept < count:
+            x = x.apply(Slice((count - kept, 0), (1, 1), (kept, c.width)))
         x = self._norm("model.norm", x)
         self.builder.origin = "lm_head"
         return compose.dense(x, table if c.tied else self.weights("lm_head.weight", c.words, c.width))

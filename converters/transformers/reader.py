@@ -59,7 +59,8 @@ def convert(
     name: str = "",
 ) -> Graph:
     """Convert a folder, or the model that a file in it belongs to. `dims` binds `positions`, the length of
-    the caches, and `tokens` that one run takes, 1 by default."""
+    the caches, `tokens` that one run takes, 1 by default, and `logits`, of how many of these, the last ones,
+    there are logits."""
     with reading(model.name):
         raw_config = files.read_beside(_config(model), _CONFIG, "the configuration", _MAX_CONFIG)
         config = parse(Record.of(files.parse_json(raw_config, _CONFIG), _CONFIG))
@@ -74,9 +75,11 @@ def convert(
             builder.input(key, bindings.type(key, DType.S32, dims))
             for key, dims in (("token", ["tokens"]), ("position", [1]))
         ]
+        kept = _kept(bindings, builder.type(inputs[0]).size)
         bindings.check(inputs)
         decoder = Decoder(builder, config, weights, positions)
-        logits = decoder.logits(*(Tensor(builder, key) for key in inputs))
+        token, position = (Tensor(builder, key) for key in inputs)
+        logits = decoder.logits(token, position, kept)
         weights.check_all_used()
         source = files.source(model, FORMAT, raw_config, *raws.values())
         title = name or (model.absolute().name if model.is_dir() else model.stem)
@@ -173,6 +176,15 @@ def _positions(config: Config, bindings: Bindings) -> int:
         hint = f"sliding windows are not supported: --dim positions={config.window} is the most"
         raise EdgeKitError("E0205", message, hint=hint)
     return positions
+
+
+def _kept(bindings: Bindings, tokens: int) -> int:
+    """Of how many tokens there are logits: of all, unless --dim says so."""
+    kept = bindings.size("logits", tokens)
+    if not 1 <= kept <= max(tokens, 1):
+        message = f"a run takes {tokens} tokens, and cannot give the logits of the last {kept}"
+        raise EdgeKitError("E0103", message, hint=f"--dim logits=1, up to {tokens}")
+    return kept
 
 
 class _Weights:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -44,6 +44,7 @@ def build(
     helpers: Sequence[str] = (),
     classes: Sequence[str] = (),
     sample: Inputs | None = None,
+    entries: Mapping[str, Model] | None = None,
     layer_hook: bool = False,
     cores: int = 1,
     weight_growth: float = 0.0,
@@ -56,12 +57,13 @@ def build(
     parts of the arena, which takes less. `verify`: False leaves the comparison out, True fails where it
     cannot be done. `package` names packages to make of it ("npm", "zephyr"), `helpers` what to add to them
     ("image", "audio"), `classes` what the values of an output are called there, and `sample` inputs for their
-    examples to classify, by default some of the self-test's. With `layer_hook` it calls a function of yours
-    behind each layer. With `cores` layers have so many parts at most, which several cores may run at once:
-    see docs/cores.md. Weights take at most `weight_growth` times their bytes, in forms that are faster; 0:
-    what the flash holds, or twice as much where the target has none of its own. `sbom` adds a software bill
-    of materials (CycloneDX). `force` overwrites files that were changed or come from elsewhere. `progress` is
-    called with a message for each step."""
+    examples to classify, by default some of the self-test's. `entries` are other graphs of the model by name,
+    {"prefill": graph}; they share its weights and states: see docs/entries.md. With `layer_hook` it calls a
+    function of yours behind each layer. With `cores` layers have so many parts at most, which several cores
+    may run at once: see docs/cores.md. Weights take at most `weight_growth` times their bytes, in forms that
+    are faster; 0: what the flash holds, or twice as much where the target has none of its own. `sbom` adds a
+    software bill of materials (CycloneDX). `force` overwrites files that were changed or come from elsewhere.
+    `progress` is called with a message for each step."""
     wanted = _of_cores(_growing(target_of(target), weight_growth), cores)
     if layer_hook:
         wanted = replace(wanted, layer_hook=True)
@@ -78,6 +80,7 @@ def build(
         package=package,
         helpers=helpers,
         content=content_of(graph, classes, sample),
+        entries={name: convert(other) for name, other in (entries or {}).items()},
         bill=sbom,
         force=force,
         progress=progress,

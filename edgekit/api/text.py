@@ -25,11 +25,13 @@ def generate(
     top_p: float = 1.0,
     seed: int = 0,
     repetition_penalty: float = 1.0,
+    prefill: Model | None = None,
 ) -> Iterator[str]:
     """What a language model writes behind a text, in the simulator, piece by piece: `tokens` tokens at most.
     The model is a folder with a tokenizer.json, or an .ek file of one. `temperature` 0 takes the best token
     each time; above it, `seed` decides among them. `top_k` keeps so many of the best, `top_p` the fewest that
-    have this share of the probability; `repetition_penalty` divides the logits of tokens in the text."""
+    have this share of the probability; `repetition_penalty` divides the logits of tokens in the text.
+    `prefill` is the same model for more tokens in a run, which reads what fills its runs."""
     sampler = Sampler(temperature, top_k, top_p, seed, repetition_penalty)
     if tokens < 1:
         raise EdgeKitError("E0103", f"tokens is {tokens}", hint="it may be 1 or more")
@@ -37,7 +39,8 @@ def generate(
     if left_out := None if isinstance(model, Graph) else left_out_tokenizer(model, graph):
         raise left_out
     generation.tokenizer_of(graph)
-    return generation.pieces(graph, text, sampler, tokens)
+    front = None if prefill is None else convert(prefill)
+    return generation.pieces(graph, text, sampler, tokens, front)
 
 
 def left_out_tokenizer(model: str | PathLike[str], graph: Graph) -> EdgeKitError | None:

@@ -172,6 +172,17 @@ Verbose = Annotated[bool, option("--verbose", "-v", group=GENERAL, help="Print a
 Json = Annotated[bool, option("--json", group=GENERAL, help="Print JSON instead of text.")]
 
 
+Entries = Annotated[
+    list[str] | None,
+    option(
+        "--entry",
+        group=INPUTS,
+        metavar="NAME:TOKENS=16",
+        help="Add a run function for other dimensions, or of another model: NAME=NET.EK.",
+    ),
+]
+
+
 class BoundInputs(TypedDict):
     """Which entry of a model is meant, and what is bound and fixed of its inputs."""
 
@@ -197,6 +208,24 @@ def bound_inputs(
         "states": settings.states(state),
         "signature": signature,
     }
+
+
+def entry_graphs(
+    entry: Sequence[str] | None, model: str, bound: BoundInputs, **options: Any
+) -> dict[str, Graph]:
+    """--entry: graphs by name. They are bound as the model is, but for what an entry binds itself."""
+    from edgekit import api
+
+    found = {}
+    for name, wish in settings.entries(entry).items():
+        if wish.model:
+            found[name] = api.convert(wish.model)
+            continue
+        own = bound.copy()
+        own["dims"] = {**bound["dims"], **wish.dims}
+        own["shapes"] = {**bound["shapes"], **wish.shapes}
+        found[name] = api.convert(model, **own, **options)
+    return found
 
 
 def iterations(text: str) -> int | None:

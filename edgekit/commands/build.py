@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -15,6 +15,7 @@ from edgekit.commands._shared import (
     Consts,
     Cores,
     Dims,
+    Entries,
     Json,
     MaxIterations,
     Model,
@@ -35,6 +36,7 @@ from edgekit.commands._shared import (
     bound_inputs,
     class_names,
     emit,
+    entry_graphs,
     iterations,
     note_left_open,
     page,
@@ -89,6 +91,7 @@ def build(
     ] = None,
     classes: Classes = "",
     sample: Sample = "",
+    entry: Entries = None,
     html: Annotated[
         str,
         page("--html", help="Also write an HTML report: graph, arena, flash, layers by cost."),
@@ -125,6 +128,7 @@ def build(
     edgekit build digits.onnx -t cortex-m4 -o lib          # for a Cortex-M4, into lib/
     edgekit build digits.ek --optimize size --ports arena  # least flash, inputs in the arena
     edgekit build digits.ek -t wasm32 --package npm        # with a package for npm
+    edgekit build tiny-llama --entry prefill:tokens=16     # with a second run function, for prompts
     edgekit build digits.ek --html digits.html             # with a report to look at
     """
     from edgekit import api
@@ -137,14 +141,14 @@ def build(
     names = class_names(classes)
     with console.progress() as progress:
         progress("reading the model")
-        graph = api.convert(
-            model,
-            **bound_inputs(shape, dim, const, state, signature),
-            wide_weights=wide_weights,
-            profile=profile,
-            max_iterations=iterations(max_iterations),
-            name=name,
-        )
+        bound = bound_inputs(shape, dim, const, state, signature)
+        how: dict[str, Any] = {
+            "wide_weights": wide_weights,
+            "profile": profile,
+            "max_iterations": iterations(max_iterations),
+        }
+        graph = api.convert(model, **bound, **how, name=name)
+        entries = entry_graphs(entry, model, bound, **how)
         found = api.build(
             graph,
             output or None,
@@ -157,6 +161,7 @@ def build(
             helpers=settings.words(helpers),
             classes=names,
             sample=sample or None,
+            entries=entries,
             layer_hook=layer_hook,
             cores=cores,
             weight_growth=weight_growth,

@@ -11,6 +11,7 @@ from edgekit.command_help import TEXT, Panel, option
 from edgekit.commands._shared import (
     Consts,
     Dims,
+    Entries,
     Json,
     MaxIterations,
     Model,
@@ -26,6 +27,7 @@ from edgekit.commands._shared import (
     arrays_file,
     bound_inputs,
     emit,
+    entry_graphs,
     iterations,
     run_by,
     target_option,
@@ -69,6 +71,7 @@ def run(
     runner: RunnerOption = "",
     optimize: OptimizeOption = Optimize.SPEED,
     ports: PortsOption = Ports.CALLER,
+    entry: Entries = None,
     shape: Shapes = None,
     dim: Dims = None,
     const: Consts = None,
@@ -95,8 +98,12 @@ def run(
     if text and (target or runner or output):
         message = "--text is for the simulator, and prints what it writes"
         raise EdgeKitError("E0103", message, hint="leave --target, --runner and --output out")
+    if entry and (not text or [*settings.entries(entry)] != ["prefill"]):
+        hint = "--entry prefill:tokens=16 reads the prompt of --text"
+        raise EdgeKitError("E0103", "run takes one --entry, prefill, with --text", hint=hint)
     if text:
-        graph = api.convert(model, **bound_inputs(shape, dim, const, state, signature))
+        bound = bound_inputs(shape, dim, const, state, signature)
+        graph = api.convert(model, **bound)
         if left_out := left_out_tokenizer(model, graph):
             raise left_out
         pieces = api.generate(
@@ -108,6 +115,7 @@ def run(
             top_p=top_p,
             seed=seed,
             repetition_penalty=repetition_penalty,
+            prefill=entry_graphs(entry, model, bound).get("prefill"),
         )
         if json:
             emit("run", {"text": text, "continuation": "".join(pieces)}, [], json)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         Target,
         Verification,
     )
+    from edgekit.codegen.entries import EntrySummary
     from edgekit.codegen.gpu.summary import GpuSummary
     from edgekit.quantize.outcome import MixedPrecision
 
@@ -286,6 +287,7 @@ def build(found: Report, *, verbose: bool) -> list[str]:
         rows.append(("state", f"{size(found.state_bytes)} for each stream"))
     rows.append(("stack", _stack(found)))
     rows.append(("MACs", multiplications(found)))
+    rows += further_entries(found.entries)
     rows += on_gpu(found.gpu)
     checked = _verified(found.verification) if found.verification else f"no: {found.unverified}"
     rows.append(("verified", checked))
@@ -295,6 +297,16 @@ def build(found: Report, *, verbose: bool) -> list[str]:
         layers = [(x.name, x.origin, x.kernel, f"{x.macs:,}", size(x.weight_bytes)) for x in found.layers]
         lines += ["", *table(layers, ("call", "layer", "kernel", "MACs", "weights"), "<<<>>")]
     return lines
+
+
+def further_entries(found: Sequence[EntrySummary]) -> list[tuple[str, str]]:
+    """What each entry beside the main one takes, and which weights it does not share."""
+    rows = []
+    for entry in found:
+        arena = f"arena {size(entry.arena_bytes)}, {entry.macs:,} MACs"
+        rows.append(("entry", f"{entry.name}: {size(entry.added_weights)} of weights of its own, {arena}"))
+        rows += repeated(entry.repeated_weights)
+    return rows
 
 
 def on_gpu(found: GpuSummary | None) -> list[tuple[str, str]]:

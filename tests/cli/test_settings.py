@@ -69,6 +69,7 @@ def test_every_option_of_every_command_can_be_preset() -> None:
         "helpers": list,
         "classes": str,
         "sample": str,
+        "entry": list,
         "html": str,
         "layer_hook": bool,
         "cores": int,

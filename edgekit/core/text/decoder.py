@@ -10,9 +10,11 @@ from edgekit.core.types import DType
 
 @dataclass(frozen=True)
 class DecoderForm:
-    """How many tokens a run takes, how many words have a logit, and how many positions the caches hold."""
+    """How many tokens a run takes, of how many of them, the last ones, it gives logits, how many words have
+    one, and how many positions the caches hold."""
 
     chunk: int
+    rows: int
     words: int
     positions: int
 
@@ -26,4 +28,5 @@ class DecoderForm:
         if not caches or any(graph.type(name).dtype is not DType.S32 for name in graph.inputs):
             return None
         positions = min(type.shape[2] for type in caches)
-        return DecoderForm(graph.type("token").size, graph.type("logits").shape[1], positions)
+        rows, words = graph.type("logits").shape
+        return DecoderForm(graph.type("token").size, rows, words, positions)

@@ -1,0 +1,116 @@
+"""Entries of a library: graphs beside the main one, over the same constants, states and arena.
+
+A decoder that takes one token in a run may have an entry `prefill` that takes sixteen. Each entry has a run
+function of its own, <model>_<entry>_run. Constants are shared where their bytes in flash are equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from edgekit.codegen.cost.instructions import estimated
+from edgekit.codegen.printing.render import Optimize
+from edgekit.codegen.program import Program
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.escape import c_identifier
+from edgekit.core.ir import Graph
+from edgekit.core.text.decoder import DecoderForm
+
+# What other files and functions of a library are called behind its prefix.
+TAKEN = {"classes", "gpu", "processor", "reset", "run", "sample", "sampler", "selftest", "state"}
+TAKEN |= {"tokenizer", "weights"}
+_LONGEST = 32
+
+
+@dataclass(frozen=True)
+class EntrySummary:
+    """What a report says of an entry."""
+
+    name: str
+    inputs: Mapping[str, str]
+    outputs: Mapping[str, str]
+    macs: int
+    arena_bytes: int
+    added_weights: int  # bytes of constants that the others do not have
+    repeated_weights: Mapping[str, int]  # of these, tensors that others have in another layout
+    instructions: int | None  # of a run, where the target's kernels are calibrated
+
+
+def with_entries(program: Program, entries: Mapping[str, Graph]) -> Program:
+    """The program as the main entry of a library that has these, too."""
+    if not entries:
+        return program
+    if program.target.gpu:
+        message = f"target {program.target.name} is for GPUs: its libraries have one entry"
+        raise EdgeKitError("E0103", message, hint="a target for processors, or wasm32-simd, has --entry")
+    for name, graph in entries.items():
+        check_name(name)
+        _check_states(program.graph, name, graph)
+    named = (replace(g, name=f"{program.name}_{n}", tokenizer=None) for n, g in entries.items())
+    return replace(program, entry_graphs=tuple(named))
+
+
+def check_name(name: str) -> None:
+    """Refuse what cannot be the name of an entry."""
+    if not name or c_identifier(name) != name or name[0].isdigit() or len(name) > _LONGEST:
+        hint = (
+            f"lower-case letters, digits and _, no digit first, {_LONGEST} at most: --entry prefill:tokens=16"
+        )
+        raise EdgeKitError(
+            "E0103", f"{name!r:.80} is no name for an entry: it is part of names in C", hint=hint
+        )
+    if name.lower() in TAKEN:
+        message = f"an entry cannot be called {name}: libraries have that name already"
+        raise EdgeKitError("E0103", message, hint=f"choose another one, such as {name}_entry")
+
+
+def _check_states(main: Graph, name: str, graph: Graph) -> None:
+    """An entry has the states of the main one, or none."""
+    if not graph.states:
+        return
+    own, other = ({s.input: s for s in g.states} for g in (main, graph))
+    for state in [*own, *(s for s in other if s not in own)]:
+        kinds = [f"{s.initial.type}" if s else "missing" for s in (own.get(state), other.get(state))]
+        if kinds[0] != kinds[1]:
+            what = f"state {state} is {kinds[0]} in {main.name} and {kinds[1]} in entry {name}"
+            raise EdgeKitError("E0103", f"entries share states, and {what}", hint=_hint(main, kinds))
+        if own[state].start.tobytes() != other[state].start.tobytes():
+            message = f"entries share states, and state {state} starts from other numbers in entry {name}"
+            raise EdgeKitError("E0103", message, hint="make all entries of one model")
+
+
+def _hint(main: Graph, kinds: Iterable[str]) -> str:
+    if not main.states:
+        return "build the model with the states, and name the other one as its entry"
+    if "missing" in kinds:
+        return "make all entries of one model; an entry may also have no states at all"
+    decoder = DecoderForm.of(main)
+    example = f", such as --dim positions={decoder.positions}" if decoder else ""
+    return f"bind the same dimensions for both{example}"
+
+
+def entry_summaries(program: Program, optimize: Optimize) -> Iterator[EntrySummary]:
+    """Each entry beside the main one."""
+    for i, entry in enumerate(program.entries):
+        run = estimated(entry, optimize)
+        yield EntrySummary(
+            entry.name.removeprefix(f"{program.name}_"),
+            {port.name: str(port.type) for port in entry.inputs},
+            {port.name: str(port.type) for port in entry.outputs},
+            entry.macs,
+            entry.arena.size,
+            entry.weight_bytes,
+            _repeated(entry, [program, *program.entries[:i]]),
+            run.total if run else None,
+        )
+
+
+def _repeated(entry: Program, others: Iterable[Program]) -> Mapping[str, int]:
+    """Bytes of tensors that these have in another layout, too."""
+    known = {(c.name, str(c.type)) for other in others for c in other.constants}
+    found: dict[str, int] = {}
+    for c in entry.constants:
+        if c.type.rank > 1 and (c.name, str(c.type)) in known:
+            found[c.name] = found.get(c.name, 0) + c.data.size * c.dtype.bytes
+    return found

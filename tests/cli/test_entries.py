@@ -1,0 +1,111 @@
+"""The examples of docs/entries.md give what the page shows; --entry says what it cannot read."""
+
+import ctypes
+import doctest
+import re
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support import tiny_tokenizer
+from support.command_line import CommandLine
+from support.generated import C99, STRICT, compiled
+from support.language_models import folder as model_folder
+from support.tools import ROOT
+
+import edgekit
+from edgekit.core.simulate import Session
+
+PAGE = (ROOT / "docs" / "entries.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def tiny_llama(folder: Path) -> Path:
+    (folder / "tiny-llama").mkdir()
+    made = model_folder()(folder / "tiny-llama")
+    tiny_tokenizer.write(made)
+    return made
+
+
+def test_the_page_shows_what_build_says_and_how_c_reads_a_prompt(
+    cli: CommandLine, tiny_llama: Path, folder: Path
+) -> None:
+    (block,) = re.findall(r"^```console\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    line, _, expected = block.removeprefix("$ ").partition("\n")
+    answer = cli(*shlex.split(line)[1:])
+    said = answer.out + answer.err
+    assert doctest.OutputChecker().check_output(expected, said, doctest.ELLIPSIS), said
+    (code,) = re.findall(r"^```c\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    (folder / "library" / "user.c").write_text(code)
+    units = [p.name for p in sorted(Path("library").glob("*.c")) if "selftest" not in p.name]
+    units = [unit for unit in units if not unit.endswith(("_tokenizer.c", "_sampler.c"))]
+    flags = [*C99, *STRICT, "-Wno-missing-prototypes", "-O1", "-shared", "-fPIC", "-I."]
+    compiled(folder / "library", "cc", *flags, "-o", "user.so", *units, "-lm")
+    user = ctypes.CDLL(str(folder / "library" / "user.so"))
+    session = Session(edgekit.convert("tiny-llama", dims={"positions": 16}))
+    tokens, logits = np.arange(1, 12, dtype=np.int32), np.zeros(40, np.float32)
+    user.begin_text(ctypes.c_void_p(tokens.ctypes.data), len(tokens), ctypes.c_void_p(logits.ctypes.data))
+    for at, token in enumerate(tokens):
+        step = session.run({"token": np.array([token]), "position": np.array([at], np.int32)})
+    np.testing.assert_allclose(logits, step["logits"][0], rtol=1e-4, atol=1e-5)
+
+
+def test_quantized_files_are_entries_with_one_set_of_integers(cli: CommandLine, tiny_llama: Path) -> None:
+    how = ["--dtype", "int8", "--activations", "dynamic", "--name", "net"]
+    for tokens in (1, 4):
+        cli.ok("quantize", "tiny-llama", "--dim", f"tokens={tokens}", *how, "-o", f"net{tokens}.ek")
+    found = cli.ok(
+        "build", "net1.ek", "--entry", "prefill=net4.ek", "-t", "cortex-m7", "--no-verify", "--json"
+    ).json
+    (entry,) = found["entries"]
+    assert (entry["name"], entry["added_weights"], entry["repeated_weights"]) == ("prefill", 16, {})
+    assert found["arena_bytes"] == entry["arena_bytes"]
+
+
+def test_run_reads_the_prompt_by_prefill(cli: CommandLine, tiny_llama: Path) -> None:
+    text = ["run", "tiny-llama", "--dim", "positions=32", "--text", "once upon a time", "--tokens", "9"]
+    plain = cli.ok(*text).out
+    assert cli.ok(*text, "--entry", "prefill:tokens=3:logits=1").out == plain
+    assert cli.ok(*text, "--entry", "prefill:tokens=16").out == plain  # no full run
+    assert cli.ok(*text, "--dim", "tokens=2", "--entry", "prefill:tokens=3").out == plain
+
+
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        (["prefill"], "E0103 --entry prefill says nothing\nhint: --entry prefill:tokens=16"),
+        (["prefill:"], "--entry prefill: says nothing"),
+        (["prefill=", "a:tokens=2"], "--entry prefill= says nothing"),
+        (["a:tokens=2", "a:tokens=4"], "--entry names a twice"),
+        (["a:tokens"], "--dim tokens says nothing"),
+        (["a:tokens=-1"], "--dim tokens"),
+        (["a:token=4"], "token"),
+        (["a:tokens=4:logits=5"], "logits of the last 5   tiny-llama\nhint: --dim logits=1, up to 4"),
+        (["a=there.ek"], "there.ek"),
+        (["pre-fill:tokens=2"], "'pre-fill' is no name for an entry"),
+        (["a:tokens=4:positions=8"], "entries share states"),
+    ],
+)
+def test_mistakes_are_explained(cli: CommandLine, tiny_llama: Path, entry: list[str], words: str) -> None:
+    answer = cli("build", "tiny-llama", "-o", "out", *(word for one in entry for word in ("--entry", one)))
+    assert answer.code in (2, 3, 4), answer.err
+    assert words in answer.err
+    assert not Path("out").exists()
+
+
+def test_run_takes_prefill_with_text_alone(cli: CommandLine, tiny_llama: Path) -> None:
+    for options in (
+        ["--text", "a", "--entry", "decode:tokens=2"],
+        ["-i", "x.npz", "--entry", "prefill:tokens=2"],
+    ):
+        answer = cli("run", "tiny-llama", *options)
+        assert answer.code == 2
+        assert "run takes one --entry, prefill, with --text" in answer.err
+
+
+def test_a_prefill_of_another_model_is_refused(cli: CommandLine, tiny_llama: Path) -> None:
+    cli.ok("convert", "tiny-llama", "--dim", "positions=8", "-o", "short.ek")
+    answer = cli("run", "tiny-llama", "--text", "a", "--entry", "prefill=short.ek")
+    assert answer.code == 2
+    assert "is no prefill of this decoder" in answer.err
