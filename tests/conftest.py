@@ -5,6 +5,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support import hangs, random_cases, times
@@ -54,6 +55,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:], others = times.chosen(items, known)
         config.hook.pytest_deselected(items=others)
     times.order(items, known)
+
+
+@pytest.hookimpl(optionalhook=True)  # of pytest-xdist, which may be absent
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    if config.getoption("dist") != "loadfile":
+        return None
+    from support.by_file import ByFile
+
+    return ByFile(config, log)
 
 
 def pytest_collection_finish() -> None:

@@ -47,22 +47,25 @@ def fit(
     and `others` bytes of code and parameters, and as long as weights take no more than the target's multiple
     of what they take at least; with small weights if it is optimized for size. In between, those layers
     become small that lose the least time for each byte. `before` is what fitted with less beside it."""
+    if optimize == "size":
+        every = frozenset(choice.result for choice in _choices(graph, target))
+        return before if before and before.compact == every else compile_graph(graph, target, ports, every)
     program = before if before and not before.compact else compile_graph(graph, target, ports)
     need = program.weight_bytes + others - target.memory.get("flash", 1 << 62)
     is_free = "flash" not in target.memory and program.weight_bytes > _UNBOUNDED
     is_bounded = target.weight_growth > 0 or is_free
-    if optimize == "speed" and need <= 0 and not is_bounded:
+    if need <= 0 and not is_bounded:
         return program
     choices = list(_choices(graph, target))
     if is_bounded:
         need = max(need, program.weight_bytes - _bound(program, choices))
     chosen: list[_Choice] = []
     for choice in sorted(choices, key=lambda choice: choice.macs / choice.bytes):
-        if optimize == "size" or need > 0:
+        if need > 0:
             chosen.append(choice)
             need -= choice.bytes
     for choice in reversed(chosen):  # the last ones may have made room for earlier ones
-        if optimize == "speed" and need + choice.bytes <= 0:
+        if need + choice.bytes <= 0:
             chosen.remove(choice)
             need += choice.bytes
     compact = frozenset(choice.result for choice in chosen)

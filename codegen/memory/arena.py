@@ -5,11 +5,11 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from math import gcd
 
-from edgekit.codegen.memory.arena_search import ArenaProblem, solve
+from edgekit.codegen.memory.arena_search import ArenaLayout, ArenaProblem, solve
 from edgekit.codegen.memory.arena_sweep import sweep
 
 # Comparisons of two buffers that one call of `plan` may make: about a second of Python, but the same on
@@ -90,7 +90,7 @@ def plan(
     for past, problem in enumerate(problems):
         share = left / (len(problems) - past)
         if isinstance(problem, ArenaProblem):
-            layout = solve(problem, enough=size, budget=share)
+            layout = _solved(_Search(_content(problem), size, share, problem))
         else:
             layout = sweep([buffers[i] for i in problem.members], problem.bound, share)
         left += layout.unspent - share
@@ -100,6 +100,34 @@ def plan(
             offsets[member] = offset
     found = {buffer.name: offsets[i] for i, buffer in enumerate(buffers)}
     return ArenaPlan(found, size, proven, int(budget - left))
+
+
+@dataclass(frozen=True)
+class _Search:
+    """What a search depends on. One model is planned again and again: with small weights or not, for another
+    target, for each package."""
+
+    content: tuple[object, ...]
+    enough: int
+    budget: float
+    problem: ArenaProblem = field(compare=False)
+
+
+def _content(problem: ArenaProblem) -> tuple[object, ...]:
+    """All of a problem but the numbers that the caller gave the buffers."""
+    return (
+        *(tuple(entries) for entries in (problem.sizes, problem.aligns, problem.spans)),
+        tuple(tuple(others) for others in problem.near),
+        tuple(tuple(crowd.items()) for crowd in problem.together),
+        tuple(problem.closer.items()),
+        problem.overlaps,
+        problem.bound,
+    )
+
+
+@lru_cache(maxsize=256)
+def _solved(search: _Search) -> ArenaLayout:
+    return solve(search.problem, enough=search.enough, budget=search.budget)
 
 
 def crowded(buffers: Sequence[ArenaBuffer], shifts: Sequence[InplaceShift] = ()) -> int:

@@ -8,6 +8,7 @@ runtime_c/include/edgekit/math/fixed.h; nothing else turns scales into integers.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,7 @@ def clamp(x: Int, low: int, high: int) -> Int:
     return y
 
 
+@lru_cache(maxsize=1024)  # asked for each sample
 def bounds(lo: float, hi: float, dtype: DType, quant: Quant) -> tuple[int, int]:
     """A clamp on reals as a clamp on the integers that stand for them."""
     low, high = int_range(dtype)
@@ -179,13 +181,24 @@ def requantize(
 ) -> Int:
     """Sums of so many bits, in units of the input scales, as integers of `out`, by the rule that `out` asks
     for. `ratio` is s_x s_w[c] / s_y in float64."""
-    zero = out.zero[0]
+    return requantize_by(factors(ratio, out, acc_bits), acc, out, low, high, dense=dense)
+
+
+Factors = tuple[Int, Any]  # multipliers, and the shift or exponents
+
+
+def factors(ratio: Array, out: Quant, acc_bits: int = 31) -> Factors:
+    """What `requantize` multiplies sums by, and shifts them."""
+    return rule_e(ratio, multiplier_bits(acc_bits)) if out.rounding == "E" else quantize_multiplier(ratio)
+
+
+def requantize_by(factors: Factors, acc: Int, out: Quant, low: int, high: int, *, dense: bool = False) -> Int:
+    """`requantize` by factors that are known."""
+    multiplier, exponent = factors
     if out.rounding == "E":
-        multiplier, shift = rule_e(ratio, multiplier_bits(acc_bits))
-        return requantize_e(acc, multiplier, shift, zero, low, high)
-    multiplier, exponent = quantize_multiplier(ratio)
+        return requantize_e(acc, multiplier, exponent, out.zero[0], low, high)
     rule = mbqm_once if dense and out.rounding == "tfl" else mbqm
-    return clamp(rule(acc, multiplier, exponent) + zero, low, high)
+    return clamp(rule(acc, multiplier, exponent) + out.zero[0], low, high)
 
 
 def ratio(x: Quant, w: Quant, y: Quant, *, dense: bool = False) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 
 import numpy as np
 
@@ -11,6 +12,8 @@ from edgekit.core.errors import EdgeKitError
 from edgekit.core.input_ranges import input_ranges
 from edgekit.core.ir import Graph, Node
 from edgekit.core.types import Array, Type
+
+_SILENT = partial(np.errstate, all="ignore")  # floats overflow in C without a word, too
 
 
 def run(graph: Graph, inputs: Mapping[str, Array]) -> dict[str, Array]:
@@ -58,20 +61,25 @@ def run_all(
     for name in graph.inputs:
         values[name] = check_input(name, graph.type(name), inputs)
     values |= {state.input: state.start for state in graph.states} if states is None else states
-    for node in graph.nodes:
-        for name, result in compute(graph, node, values).items():
-            check_result(node.op, graph.type(name), result)
-            values[name] = result
+    with _SILENT():
+        for node in graph.nodes:
+            for name, result in _computed(graph, node, values).items():
+                check_result(node.op, graph.type(name), result)
+                values[name] = result
     return values
 
 
 def compute(graph: Graph, node: Node, values: Mapping[str, Array]) -> dict[str, Array]:
     """What a node makes of these values."""
+    with _SILENT():
+        return _computed(graph, node, values)
+
+
+def _computed(graph: Graph, node: Node, values: Mapping[str, Array]) -> dict[str, Array]:
     args = [values[name] for name in node.inputs]
     ins, outs = [graph.type(name) for name in node.inputs], [graph.type(name) for name in node.outputs]
     is_quantized = any(t.quant is not None for t in (*ins, *outs))
-    with np.errstate(all="ignore"):  # floats overflow in C without a word, too
-        results = node.op.integer(args, ins, outs) if is_quantized else node.op.eval(*args)
+    results = node.op.integer(args, ins, outs) if is_quantized else node.op.eval(*args)
     return dict(zip(node.outputs, results, strict=True))
 
 

@@ -57,15 +57,15 @@ def model(payloads: tuple[str, ...], remembers: bool = True) -> Graph:
 def files_of(graph: Graph, name: str) -> Iterator[tuple[str, bytes]]:
     """Everything that is written for a target, packages too, but for kernels, which no name reaches."""
     chosen = target.load(name)
-    program = compile_graph(graph, chosen)
+    program, test = compile_graph(graph, chosen), plain_selftest(graph)
     for optimize in ("size", "speed"):
-        yield from generate(program, optimize, test=plain_selftest(graph)).items()
+        yield from generate(program, optimize, test=test).items()
     for kind in packages.kinds():
         try:
             packages.check([kind], [], chosen)
         except EdgeKitError:
             continue
-        request = PackageRequest(program, "speed", "auto", False, content=Content(CLASSES))
+        request = PackageRequest(program, "speed", "auto", False, test=test, content=Content(CLASSES))
         yield from packages.make(kind, request).files.items()
 
 

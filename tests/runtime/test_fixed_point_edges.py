@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from edgekit.core import fixed, fixed_gates, fixed_tfl
-from edgekit.core.types import DType, Quant
+from edgekit.core.ops._integer import acc_bits
+from edgekit.core.types import DType, Quant, Type
 
 
 @pytest.mark.parametrize("dtype", [DType.S8, DType.S16, DType.S32])
@@ -41,6 +42,24 @@ def test_sums_count_weights_of_both_signs() -> None:
     weights = np.array([[127, -127], [-128, -128]], np.int8)
     assert fixed.acc_bits(np.array([0, -1]), weights, 255) == (1 + 256 * 255).bit_length()
     assert fixed.acc_bits(np.array([-(2**20), 0]), weights, 255) == (2**20 + 254 * 255).bit_length()
+
+
+def test_bits_of_sums_are_those_of_the_arrays_that_are_there() -> None:
+    """They are kept for arrays that nobody may change, as long as these live: their memory is used again."""
+    x, w, b = Type(DType.S8, (1, 64), Quant((1.0,), (0,))), np.ones((1, 64), np.int8), np.zeros(1, np.int32)
+    assert acc_bits(x, w, b) == (64 * 128).bit_length()
+    w[:] = 2
+    assert acc_bits(x, w, b) == (2 * 64 * 128).bit_length()
+    b.flags.writeable = False
+    found = set()
+    for i in range(1, 100):
+        w = np.full((1, 64), i, np.int8)
+        w.flags.writeable = False
+        for zero in (0, 100):
+            type = Type(DType.S8, (1, 64), Quant((1.0,), (zero,)))
+            assert acc_bits(type, w, b) == acc_bits(type, w, b) == (i * 64 * (128 + zero)).bit_length()
+        found.add(id(w))
+    assert len(found) < 99
 
 
 @pytest.mark.parametrize("size", [2.0**-40, 0.01, 0.99, 1.0, 1.01, 100.0])

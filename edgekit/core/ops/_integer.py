@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from functools import lru_cache
+from typing import Any, TypeVar
+from weakref import ref
 
 import numpy as np
 
@@ -27,8 +29,34 @@ def centred(x: Array, type: Type, wide: type[np.floating[Any]] = np.float64) -> 
     return result
 
 
+R = TypeVar("R")
+_KNOWN: dict[tuple[object, ...], tuple[ref[Array], ref[Array], Any]] = {}
+_MAX_KNOWN = 4096
+
+
+def _once(function: Callable[[Type, Array, Array], R], x: Type, w: Array, b: Array) -> R:
+    """What a function makes of the weights and the bias of a layer, which is the same for each sample that
+    goes through it: weights may be more than what is multiplied with them."""
+    if w.flags.writeable or b.flags.writeable:
+        return function(x, w, b)
+    key = (function, x.dtype, quant_of(x).zero, id(w), id(b))
+    found = _KNOWN.get(key)
+    if found and found[0]() is w and found[1]() is b:
+        result: R = found[2]
+        return result
+    if len(_KNOWN) >= _MAX_KNOWN:
+        _KNOWN.clear()
+    result = function(x, w, b)
+    _KNOWN[key] = ref(w), ref(b), result
+    return result
+
+
 def acc_bits(x: Type, w: Array, b: Array) -> int:
     """Bits of the largest sum of a layer, its sign apart, when the zero point of x is folded into b."""
+    return _once(_acc_bits, x, w, b)
+
+
+def _acc_bits(x: Type, w: Array, b: Array) -> int:
     return _bits(_folded(x, w, b), x, w)
 
 
@@ -45,6 +73,10 @@ def _folded(x: Type, w: Array, b: Array) -> Array:
 
 def exact_float(x: Type, w: Array, b: Array) -> type[np.floating[Any]]:
     """The narrowest float that holds every sum of a layer, in whatever order it is computed."""
+    return _once(_exact_float, x, w, b)
+
+
+def _exact_float(x: Type, w: Array, b: Array) -> type[np.floating[Any]]:
     return np.float32 if fixed.acc_bits(b, w, 1 << x.dtype.bits) <= 24 else np.float64
 
 
@@ -55,9 +87,16 @@ def requantize_sums(
     reals."""
     x, w, y = quant_of(ins[0]), quant_of(ins[1]), quant_of(out)
     low, high = fixed.bounds(lo, hi, out.dtype, y)
-    ratio = fixed.ratio(x, w, y, dense=dense)
-    result = fixed.requantize(sums.astype(np.int64), ratio, y, low, high, dense=dense, acc_bits=bits)
-    return result.astype(out.dtype.numpy)
+    factors = _factors(x, w, y, dense, bits)
+    return fixed.requantize_by(factors, sums.astype(np.int64), y, low, high, dense=dense).astype(
+        out.dtype.numpy
+    )
+
+
+@lru_cache(maxsize=1024)
+def _factors(x: Quant, w: Quant, y: Quant, dense: bool, bits: int) -> fixed.Factors:
+    """Of each layer, once for all samples."""
+    return fixed.factors(fixed.ratio(x, w, y, dense=dense), y, bits)
 
 
 @dataclass(frozen=True)
