@@ -120,7 +120,7 @@ class _Decoder:
 def _prefill_chunk(decoder: DecoderForm, prefill: Graph) -> int:
     """How many tokens the entry that reads a prompt takes in a run."""
     form = DecoderForm.of(prefill)
-    if form is None or (form.words, form.positions) != (decoder.words, decoder.positions):
+    if form is None or not form.reads_for(decoder):
         message = f"{prefill.name} is no prefill of this decoder"
         raise EdgeKitError("E0103", message, hint="--entry prefill:tokens=16 makes one of the same model")
     return form.chunk

@@ -110,7 +110,7 @@ def check_entries(names: Sequence[str], entries: Collection[str]) -> None:
     for name in names if entries else ():
         if name in _languages().languages():
             message = f"a package {name} has one run function, and cannot have --entry {min(entries)}"
-            hint = "packages npm, cmake and those for boards have all entries; or call the C functions"
+            hint = "packages for boards have all entries, npm has prefill; or call the C functions"
             raise EdgeKitError("E0103", message, hint=hint)
 
 

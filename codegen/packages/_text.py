@@ -20,6 +20,7 @@ class Text:
     suffix: list[int]
     bytes: int
     form: DecoderForm
+    prefill: DecoderForm | None  # the entry that reads prompts
 
 
 def text_of(program: Program) -> Text | None:
@@ -31,4 +32,14 @@ def text_of(program: Program) -> Text | None:
     if tables.unsupported:
         return None
     ends = [*tokenizer.prefix], [*tokenizer.suffix]
-    return Text(tables.count, *ends, _BYTES * form.positions, form)
+    return Text(tables.count, *ends, _BYTES * form.positions, form, prefill_of(program))
+
+
+def prefill_of(program: Program) -> DecoderForm | None:
+    """The form of the entry that reads prompts for the main one."""
+    main = DecoderForm.of(program.graph)
+    for entry in program.entries if program.ports == "caller" else ():
+        form = DecoderForm.of(entry.graph)
+        if entry.name == f"{program.name}_prefill" and form and main and form.reads_for(main):
+            return form
+    return None

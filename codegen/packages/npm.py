@@ -67,6 +67,7 @@ def check(target: Target) -> None:
 def make(request: PackageRequest) -> Package:
     """The files of the package."""
     program = request.program
+    _check_entries(program)
     web = (
         Web(plan(program.graph)) if program.target.gpu == WEBGPU else None
     )  # refused before anything is built
@@ -117,6 +118,16 @@ def make(request: PackageRequest) -> Package:
     return Package("npm", dict(sorted(files.items())), tuple(_notes(files, stem, modules, weights)))
 
 
+def _check_entries(program: Program) -> None:
+    """Refuse entries that JavaScript would not call: `generate` reads prompts by one."""
+    text = text_of(program)
+    if program.entries and not (len(program.entries) == 1 and text and text.prefill):
+        names = ", ".join(entry.name.removeprefix(f"{program.name}_") for entry in program.entries)
+        message = f"an npm package cannot have --entry {names}: JavaScript calls prefill alone, to read texts"
+        hint = "a decoder with a tokenizer, --ports caller and --entry prefill:tokens=16 can have it"
+        raise EdgeKitError("E0103", message, hint=hint)
+
+
 Built = tuple[str, Feature, Module]  # the end of the file's name, what it needs, and what is in it
 
 
@@ -130,7 +141,7 @@ def _modules(request: PackageRequest) -> Iterator[Built]:
         same = wanted == name
         target = program.target if same else replace(targets.load(wanted), cores=program.target.cores)
         made = program if same else compile_graph(program.graph, target, program.ports)
-        made = replace(made, entry_graphs=program.entry_graphs)
+        made = made if same else replace(made, entry_graphs=program.entry_graphs)
         feature = needed(made)
         for threads in (True, False) if target.cores > 1 and feature.has_threads else (False,):
             # What build compares with the simulator itself needs no second comparison.

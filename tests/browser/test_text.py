@@ -1,6 +1,7 @@
 """Language models in npm packages: tokens and text as in Python, in Node, in a page and in a worker."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +26,12 @@ SAMPLINGS: list[dict[str, Any]] = [
 IN_JAVASCRIPT = {"top_k": "topK", "top_p": "topP", "repetition_penalty": "repetitionPenalty"}
 
 
-def tiny_llama(where: Path, tokens: int = 1) -> Graph:
+def tiny_llama(where: Path, tokens: int = 1, rows: int = 0) -> Graph:
     where.mkdir()
     folder = model_folder()(where)
     tiny_tokenizer.write(folder)
-    return edgekit.convert(folder, name="tiny", dims={"positions": POSITIONS, "tokens": tokens})
+    dims = {"positions": POSITIONS, "tokens": tokens, "logits": rows or tokens}
+    return edgekit.convert(folder, name="tiny", dims=dims)
 
 
 @pytest.fixture(scope="module")
@@ -88,6 +90,33 @@ def test_texts_are_those_of_python(made: Path, chunk: int, tmp_path: Path) -> No
     )
     for sampling, pieces in zip(SAMPLINGS, found, strict=True):
         assert pieces == [*edgekit.generate(graph, "once upon", **sampling)]
+
+
+@pytest.mark.parametrize(("cores", "rows"), [(1, 1), (2, 3)])
+def test_prompts_are_read_by_the_entry_prefill(graph: Graph, cores: int, rows: int, tmp_path: Path) -> None:
+    """It has another norm here: the text shows that its caches and its logits are read."""
+    prefill = tiny_llama(tmp_path / "model", 3, rows)
+    norms = {name: v for name, v in prefill.values.items() if name.endswith("layernorm.weight")}
+    turned = {name: replace(v, data=-2 * v.data) for name, v in norms.items() if v.data is not None}
+    prefill = replace(prefill, values={**prefill.values, **turned})
+    prompts = ["once upon", "once upon a time"]  # 3 and 7 tokens: full runs, and one is left
+    made = package(graph, tmp_path, cores=cores, entries={"prefill": prefill})
+    found = said(
+        made,
+        f"""
+        const model = await createModel();
+        answer = {json.dumps(prompts)}.map((text) => [...model.generate(text, {{ tokens: 9 }})]);
+        """,
+    )
+    assert found == [[*edgekit.generate(graph, text, tokens=9, prefill=prefill)] for text in prompts]
+    assert found != [[*edgekit.generate(graph, text, tokens=9)] for text in prompts]
+
+
+def test_entries_that_javascript_does_not_call_are_refused(graph: Graph, tmp_path: Path) -> None:
+    require_module("ziglang")
+    for name, main in (("more", graph), ("prefill", replace(graph, tokenizer=None))):
+        with pytest.raises(edgekit.EdgeKitError, match=f"cannot have --entry {name}: JavaScript calls"):
+            package(main, tmp_path, entries={name: tiny_llama(tmp_path / name, 3)})
 
 
 def test_several_threads_write_the_same(graph: Graph, made: Path, tmp_path: Path) -> None:

@@ -18,6 +18,10 @@ class DecoderForm:
     words: int
     positions: int
 
+    def reads_for(self, decoder: DecoderForm) -> bool:
+        """May this entry of a library read the prompt of that one?"""
+        return (self.words, self.positions) == (decoder.words, decoder.positions)
+
     @staticmethod
     def of(graph: Graph) -> DecoderForm | None:
         """None for other graphs."""
