@@ -13,6 +13,7 @@ import numpy as np
 
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
+from edgekit.core.passes.batches import sample_axes
 from edgekit.core.types import Array
 
 
@@ -43,14 +44,23 @@ def _by_name(graph: Graph, batch: Any) -> dict[str, Array]:
 
 def _samples(graph: Graph, batch: Mapping[str, Array]) -> Iterator[dict[str, Array]]:
     """A batch, one by one; it is left as it is where it is none."""
-    wanted = {name: graph.type(name).shape for name in batch}
-    if all(x.shape == wanted[name][1:] and wanted[name][:1] == (1,) for name, x in batch.items()):
-        yield {name: x[None] for name, x in batch.items()}
+    try:
+        axes = sample_axes(graph)
+    except EdgeKitError:
+        yield dict(batch)
         return
-    counts = {len(x) for x in batch.values() if x.ndim}
-    is_batch = all(x.shape[1:] == wanted[name][1:] and wanted[name][:1] == (1,) for name, x in batch.items())
-    if not is_batch or len(counts) != 1:
+    shapes = {name: graph.type(name).shape for name in batch}
+    if all(x.shape == _without(shapes[name], axes[name]) for name, x in batch.items()):
+        yield {name: np.expand_dims(x, axes[name]) for name, x in batch.items()}
+        return
+    counts = {x.shape[axes[name]] if x.ndim == len(shapes[name]) else -1 for name, x in batch.items()}
+    rests = [(_without(x.shape, axes[name]), _without(shapes[name], axes[name])) for name, x in batch.items()]
+    if len(counts) != 1 or any(found != wanted for found, wanted in rests):
         yield dict(batch)
         return
     for i in range(counts.pop()):
-        yield {name: x[i : i + 1] for name, x in batch.items()}
+        yield {name: np.take(x, [i], axes[name]) for name, x in batch.items()}
+
+
+def _without(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
+    return (*shape[:axis], *shape[axis + 1 :])

@@ -22,10 +22,9 @@ from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph, Node
 from edgekit.core.ops._linear import Linear
 from edgekit.core.ops.recurrent import Recurrent
-from edgekit.core.passes.batches import batched
+from edgekit.core.passes.batches import batched, sample_axes, together
 from edgekit.core.types import Array, DType, Quant, Value
 from edgekit.quantize.calibration.observe import Observer, least_error
-from edgekit.quantize.calibration.sample_batches import SampleBatch
 from edgekit.quantize.calibration.scales import given, scales, tied
 from edgekit.quantize.integers.int8 import Quantized, Weights, quantize
 from edgekit.quantize.integers.integer_io import Io, bring_integers_out
@@ -89,6 +88,7 @@ class Qat(nn.Module):
         super().__init__()
         self.graph = graph = with_own_biases(graph)
         _check_trainable(graph)
+        self._axes = sample_axes(graph)
         self.dtype = _FORMATS[target]
         self._is_frozen = False
         self._seen: deque[tuple[Tensor, ...]] = deque(maxlen=_REMEMBERED)
@@ -138,6 +138,7 @@ class Qat(nn.Module):
 
     def _computed(self, inputs: Sequence[Tensor], is_live: bool) -> tuple[Tensor, ...]:
         """By the statistics of these inputs, if it is live."""
+        inputs = [_in_front(x, self._axes[name]) for name, x in zip(self.graph.inputs, inputs, strict=True)]
         with torch.no_grad():
             graph = self._with_parameters(batched(self.graph, len(inputs[0]), in_front=True))
             made = self._quantized(graph)
@@ -157,7 +158,7 @@ class Qat(nn.Module):
             results = results_of(node.op, *args) if layer is None else layer(node.op, args, is_live)
             for out, y in zip(node.outputs, results, strict=True):
                 values[out] = self._faked(out, y, made, exact)
-        return tuple(values[name] for name in graph.outputs)
+        return tuple(_back(values[name], self._axes[name]) for name in graph.outputs)
 
     def convert(self, *, io: Io = "float") -> Graph:
         """The graph as it is trained by now: of integers, or with 16-bit weights. The simulator, C and this
@@ -277,6 +278,15 @@ class Qat(nn.Module):
             self._ranges[name] = numbers[root]
 
 
+def _in_front(x: Tensor, axis: int) -> Tensor:
+    """A batch as the graph takes it: see `together`."""
+    return x.movedim(axis, 0).unsqueeze(axis + 1) if axis else x
+
+
+def _back(y: Tensor, axis: int) -> Tensor:
+    return y.squeeze(axis + 1).movedim(0, axis) if axis else y
+
+
 def _check_trainable(graph: Graph) -> None:
     """Refuse operators of several results, but recurrent layers, and models whose samples depend on each
     other."""
@@ -285,10 +295,16 @@ def _check_trainable(graph: Graph) -> None:
             raise EdgeKitError("E0205", f"{type(node.op).__name__} cannot be trained", node.origin)
     samples = [simulate.random_inputs(graph, seed) for seed in range(2)]
     with np.errstate(all="ignore"):
-        found = simulate.run(batched(graph, len(samples), in_front=True), SampleBatch.of(samples).values)
+        axes = sample_axes(graph)
+        values = {
+            name: together(np.concatenate([x[name] for x in samples], axes[name]), axes[name])
+            for name in graph.inputs
+        }
+        found = simulate.run(batched(graph, len(samples), in_front=True), values)
         alone = [simulate.run(graph, sample) for sample in samples]
     for name in graph.outputs:
         parts = [outputs[name] for outputs in alone]
-        if not np.allclose(found[name], np.concatenate(parts), rtol=1e-3, atol=1e-4, equal_nan=True):
+        right = together(np.concatenate(parts, axes[name]), axes[name])
+        if not np.allclose(found[name], right, rtol=1e-3, atol=1e-4, equal_nan=True):
             hint = "training needs a model that computes each sample independently of the others"
             raise EdgeKitError("E0205", f"{name} of one sample depends on other samples", hint=hint)

@@ -3,6 +3,7 @@
 The samples are counted by the first dimension where that is 1. Attention of PyTorch, for one, has the steps
 there: such tensors get one more dimension in front, and operators the axes behind it (`in_front`). Recurrent
 layers have a dimension for samples, behind the steps: they go there for the layer, and to the front again.
+Inputs and outputs may have the samples behind the steps, too: `sample_axes` finds them.
 """
 
 from __future__ import annotations
@@ -24,17 +25,19 @@ from edgekit.core.ops.reduce import Reduce
 from edgekit.core.ops.reshape import Reshape
 from edgekit.core.ops.slice import Slice
 from edgekit.core.ops.transpose import Transpose
-from edgekit.core.types import Value
+from edgekit.core.types import Array, Value
 
 
 def batched(graph: Graph, count: int, *, in_front: bool = False) -> Graph:
     """The same graph for `count` samples. A tensor whose first dimension is not 1 is an error, or has one
-    more dimension in front that counts them."""
+    more dimension in front that counts them: inputs and outputs, too, of models whose samples are counted by
+    another dimension."""
     made = _Batch(graph, count)
+    axes = sample_axes(graph) if in_front else dict.fromkeys((*graph.inputs, *graph.outputs), 0)
     for name in graph.inputs:
-        if not made.has_first(name):
+        if not axes[name] and not made.has_first(name):
             raise _mixed(name, None)
-        made.give(name, is_in_front=False)
+        made.give(name, is_in_front=axes[name] > 0)
     for node in graph.nodes:
         if made.in_front.keys().isdisjoint(node.inputs):
             made.nodes.append(node)
@@ -44,9 +47,32 @@ def batched(graph: Graph, count: int, *, in_front: bool = False) -> Graph:
         elif not made.put_first(node) and not (in_front and made.put_in_front(node)):
             raise _mixed(node.outputs[0], node)
     for name in graph.outputs:
-        if made.in_front.get(name):
+        if made.in_front.get(name, False) != (axes[name] > 0):
             raise _mixed(name, graph.producer(name))
     return replace(graph, nodes=tuple(made.nodes), values=made.values)
+
+
+def sample_axes(graph: Graph) -> dict[str, int]:
+    """The dimension of each input and output that counts samples: the first that is 1 in all inputs, as in
+    (steps, samples, features); or the only one that is 1."""
+    types = {name: graph.type(name) for name in (*graph.inputs, *graph.outputs)}
+    shortest = min((types[name].rank for name in graph.inputs), default=0)
+    common = [axis for axis in range(shortest) if all(types[x].shape[axis] == 1 for x in graph.inputs)][:1]
+    axes = {}
+    for name, type in types.items():
+        ones = [axis for axis, size in enumerate(type.shape) if size == 1]
+        found = [axis for axis in common if axis in ones] or [
+            axis for axis in ones if axis == 0 or len(ones) == 1
+        ]
+        if not found:
+            raise _mixed(name, graph.producer(name))
+        axes[name] = found[0]
+    return axes
+
+
+def together(samples: Array, axis: int) -> Array:
+    """Inputs of a model, with their samples along `axis`, as the graph of a batch takes them: in front."""
+    return np.expand_dims(np.moveaxis(samples, axis, 0), axis + 1) if axis else samples
 
 
 @dataclass
