@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import hangs, random_cases, times
+from support import hangs, kernel_records, random_cases, times
 from support.tools import require_module, require_shared
 
 # Test processes share the cores; threads of numpy's in each of them would wait for each other, ten times as
@@ -35,7 +35,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    from support import kernel_records, object_cache  # not above: they import numpy
+    from support import object_cache  # not above: it imports numpy
 
     random_cases.configure(config)
     object_cache.install()

@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from hypothesis import strategies as st
+from support.kernel_records import expecting
 
 from edgekit.core import fixed, simulate
 from edgekit.core.builder import Builder
@@ -185,6 +186,7 @@ Family = Callable[[Bench], None]
 Tensors = Mapping[str, Array]
 
 
+@expecting
 @cache
 def drawn(families: tuple[Family, ...], seed: int) -> tuple[Graph, Tensors, Tensors]:
     """Layers, inputs, and what is simulated: the same for several targets, so that proofs are kept."""

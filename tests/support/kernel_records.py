@@ -9,16 +9,15 @@ import json
 import os
 from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import pytest
-from support import in_process, integer_bench, op_cases
 
-from edgekit.codegen.execution import driver
-from edgekit.codegen.kernels.sources import variant_of
-from edgekit.codegen.program import Program
-from edgekit.core import simulate
+if TYPE_CHECKING:  # every run of pytest reads this file, and few need these
+    from edgekit.codegen.program import Program
 
+P = ParamSpec("P")
+R = TypeVar("R")
 TESTS = ("tests/kernels", "tests/ops/test_ops.py::test_c_computes_what_the_operator_means")
 TESTS += ("tests/quantize/test_integers.py::test_c_gives_the_integers_of_the_simulator",)
 # Networks need reference models, which may be absent; the others take no other files, or run nothing.
@@ -35,7 +34,7 @@ class Test:
         self.expects = False
         self.taken: set[str] = set()
 
-    def runs(self, program: Program) -> None:
+    def runs(self, program: "Program") -> None:
         if self.name:
             self.ran.append(program)
             self.compare()
@@ -46,7 +45,9 @@ class Test:
 
     def compare(self) -> None:
         """A test that did both compares."""
-        if self.expects:
+        if self.expects and self.ran:
+            from edgekit.codegen.kernels.sources import variant_of
+
             for program in self.ran:
                 self.taken |= {variant_of(line.call, program.target).file for line in program.lines}
             self.ran.clear()
@@ -55,11 +56,11 @@ class Test:
 current = Test()
 
 
-def expecting(function: Callable[..., Any]) -> Callable[..., Any]:
+def expecting(function: Callable[P, R]) -> Callable[P, R]:
     """What says which results are right."""
 
     @functools.wraps(function)
-    def wrapped(*arguments: Any, **options: Any) -> Any:
+    def wrapped(*arguments: P.args, **options: P.kwargs) -> R:
         current.expects_results()
         return function(*arguments, **options)
 
@@ -70,22 +71,27 @@ def running(method: Callable[..., Any]) -> Callable[..., Any]:
     """What runs a program."""
 
     @functools.wraps(method)
-    def wrapped(self: object, program: Program, *arguments: Any) -> Any:
+    def wrapped(self: object, program: "Program", *arguments: Any) -> Any:
         current.runs(program)
         return method(self, program, *arguments)
 
     return wrapped
 
 
-def pytest_configure() -> None:
-    """Before any module of tests takes these by name."""
+@functools.cache
+def install() -> None:
+    """Let what runs programs, and what computes their results, tell the test. `drawn` of integer_bench and
+    `expected` of op_cases, which tests take by name, always do so."""
+    from support import in_process
+
+    from edgekit.codegen.execution import driver
+    from edgekit.core import simulate
+
     for machine in (driver.Driver, in_process.Machine):
         machine.run = running(machine.run)  # type: ignore[method-assign]
     driver.Driver.run_each = running(driver.Driver.run_each)  # type: ignore[method-assign]
     simulate.run = expecting(simulate.run)
     simulate.run_each = expecting(simulate.run_each)
-    op_cases.expected = expecting(op_cases.expected)
-    integer_bench.drawn = expecting(integer_bench.drawn)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -102,6 +108,8 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
     """Only a test that passes takes kernels."""
     global current
     is_one = item.nodeid.startswith(TESTS) and not any(word in item.nodeid for word in WITHOUT)
+    if is_one:
+        install()
     test = current = Test(item.nodeid if is_one else "")
     try:
         yield

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import generated, in_process, integer_bench, kernel_records, op_cases, times, tools
+from support import generated, in_process, kernel_records, op_cases, times, tools
 from support.kernel_records import expecting, running
 from support.layer_orders import as_drawn
 
@@ -80,8 +80,6 @@ def pytest_configure(config: pytest.Config) -> None:
     lower.in_best_order = as_drawn
     simulate.run = expecting(lambda *_: Results())
     simulate.run_each = expecting(lambda *_: iter([Results()]))
-    op_cases.expected = expecting(op_cases.expected)
-    integer_bench.drawn = expecting(integer_bench.drawn)
     runner.why_not_here = lambda target: ""
     tools.require = str
     tools.require_module = lambda name: os  # which nobody looks at
