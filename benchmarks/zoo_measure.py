@@ -97,7 +97,8 @@ def judge(model: ModelFile, folder: Path, target_name: str = "host") -> Judged:
     found = run(graph, target.load(target_name), drawn.samples)
     seen = [dict(zip(graph.outputs, outputs, strict=True)) for outputs in expected]
     compared = min(output_coverage.shares(seen).values(), default=1.0)
-    judged = Judged(graph, drawn.samples, drawn.choice, "", compared, other)
+    words = "" if compared else "no output varies on drawn inputs"
+    judged = Judged(graph, drawn.samples, drawn.choice, "", compared, other, words)
     if any(_fault(graph, name, seen, found) for name in graph.outputs):
         spreads = _spreads(graph, expected, list(other.others(drawn.samples)))
         faults = [_fault(graph, name, seen, found, spreads[name]) for name in graph.outputs]
