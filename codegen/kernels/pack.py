@@ -8,7 +8,8 @@ Layouts for vector instructions are tiled: blocks are whole, filled up with zero
 that the first elements fill up the last block; O/16!4 in front, that the last block is narrower, filled up to
 a multiple of 4; WI is W and I as one dimension; i4(0213) is the order of elements in a block, digits and
 letters from a on; with o16(2x2x4) a block has these dimensions, and the first two change places; with
-o16(zip8) neighbouring parts of 8 alternate, but for an odd last one; and behind a colon comes the type that
+o16(zip8) neighbouring parts of 8 alternate, but for an odd last one; hwi4/2 ... o4/2 ... hwi2 o2 cut blocks
+again, so that two inputs of two outputs are side by side; and behind a colon comes the type that
 they are stored in, a factor, and what is added:
 `O/8! H WI/4! wi4(0213) o8 : s16 x2`, `O : s8 x-1 +-1`; `carry`
 makes pairs of bytes, 256 b + a in 16 bits. `winograd` in front takes weights of 3 by 3 cells at
@@ -35,7 +36,7 @@ from edgekit.core.tiles import occupied
 from edgekit.core.types import Array, DType
 
 _DIMS = {1: "O", 2: "OI", 3: "OWI", 4: "OHWI"}
-_TOKEN = re.compile(r"([A-Za-z]+)(?:/(\d+)(?:!|(~))?)?(\d+)?(?:\((\w+)\))?$")
+_TOKEN = re.compile(r"([A-Za-z]+)(?:/(\d+)(?:!|(~))?)?(\d+)?(?:/(\d+))?(?:\((\w+)\))?$")
 _EXPRESSION = re.compile(r"\{.*?\}")
 _PHASES = re.compile(r"phases (\d+)x(\d+) ")
 _WINOGRAD, _STRIDED, _SAME = "winograd ", "strided ", "same! "
@@ -171,10 +172,14 @@ def _tiled(tag: str, weights: Array, groups: int) -> Array:
                 array = np.concatenate([array, rest if is_repeated else np.zeros_like(rest)], axis=at)
             array = array.reshape(*array.shape[:at], -1, block, *array.shape[at + 1 :])
             axes.append(letters.lower())
-            order = next((t[5] for t in tokens if t[1] == letters.lower() and t[5]), "")
+            order = next((t[6] for t in tokens if t[1] == letters.lower() and t[6]), "")
             array = np.take(array, _order(order, block), axis=at + 1) if order else array
-    assert sorted(axes) == sorted(t[1] for t in tokens), f"pack tag {tag!r} does not fit {names}"
-    array = array.transpose([axes.index(t[1]) for t in tokens])
+            if cut := next((int(t[5]) for t in tokens if t[1] == letters.lower() and t[5]), 0):
+                array = array.reshape(*array.shape[: at + 1], -1, cut, *array.shape[at + 2 :])
+                axes[-1:] = [f"{letters.lower()}/", letters.lower()]
+    wanted = [f"{t[1]}/" if t[5] else t[1] for t in tokens]
+    assert sorted(axes) == sorted(wanted), f"pack tag {tag!r} does not fit {names}"
+    array = array.transpose([axes.index(name) for name in wanted])
     if array.dtype == DType.S4.numpy:
         array = array.astype(np.int8)  # what is added has more bits
     for word in storage.split():

@@ -28,15 +28,23 @@ COMPILERS = {
     "clang": ("clang", "--target=arm-none-eabi", "-ffreestanding"),
 }
 SIZES = {"gcc": "code is not 4 * ", "clang": "invalid number of bytes"}
-ASSEMBLY = ("depthwise_dsp.h", "gemm_dsp.h", "gemm_int4_dsp.h")
+TURNS = SIZES | {"gcc": "code is not 92 bytes"}
+ASSEMBLY = ("depthwise_dsp.h", "gemm_dsp.h", "gemm_int4_dsp.h", "pixel_pairs_dsp.h", "row_dots_dsp.h")
 # What assembly of a processor with DSP instructions counts on, and what is said where it is not so.
 WRONG = {
     "as it is": ("", "", ""),
     "offset": ("(struct ek_dots, m, 8)", "(struct ek_dots, m, 12)", "m is not where assembly looks for it"),
-    "field": ("    const void *w;\n", "    const void *more, *w;\n", "is not where assembly looks for it"),
+    "field": (
+        "struct ek_dots {\n    const void *w;",
+        "struct ek_dots {\n    const void *o, *w;",
+        "is not where assembly looks for it",
+    ),
     "size": ("EK_DOTS_S8, 4, 0, EK_DOTS_TFL, 32,", "EK_DOTS_S8, 4, 0, EK_DOTS_TFL, 36,", SIZES),
     "size of a depthwise layer": ("EK_FOURS(0, EK_DOTS_E, 20,", "EK_FOURS(0, EK_DOTS_E, 24,", SIZES),
     "size of four bits": ("EK_ASSEMBLY_SIZE(4, 7, 4 * 20)", "EK_ASSEMBLY_SIZE(4, 7, 4 * 24)", SIZES),
+    "size of two pixels": ("BYTES, 96, 0, EK_PAIR_TFL, 56,", "BYTES, 96, 0, EK_PAIR_TFL, 60,", SIZES),
+    "turn of two pixels": ("EK_PAIR_HALVES, 88, 0, EK_PAIR_TFL", "EK_PAIR_HALVES, 92, 0, EK_PAIR_TFL", TURNS),
+    "turn of a row": ("EK_ROW_BYTES, 56, 0, EK_DOTS_TFL", "EK_ROW_BYTES, 92, 0, EK_DOTS_TFL", TURNS),
     "encoding": ('"add.w " #sum ", " #sum ", lr', '"add " #sum ", " #sum ", lr', SIZES),
 }
 

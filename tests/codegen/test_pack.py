@@ -206,3 +206,16 @@ def test_computed_operands_are_packed_beside_constant_ones() -> None:
     copies, changed = lower._pack_computed_weights(call, both)
     assert copies == lower._pack_computed_weights(call, kernel)[0] != []
     assert [a is b for a, b in zip(changed.args, call.args, strict=True)] == [True, False, True, True]
+
+
+def test_blocks_cut_again() -> None:
+    """Two inputs of two outputs side by side, in a word: 256 times the second output, and the first."""
+    weights = np.arange(1, 17, dtype=np.int8).reshape(4, 4) * np.array([1, -1, 1, -1], np.int8)
+    words = pack("O/4! I/4! i4/2(0213) o4/2 i2 o2 : carry s8", weights).view("<i2").reshape(2, 2, 2)
+    for inputs, one in zip(((0, 2), (1, 3)), words, strict=True):
+        for first, halves in zip((0, 2), one, strict=True):
+            pair = weights[first : first + 2, inputs].astype(int)
+            assert halves.tolist() == (256 * pair[1] + pair[0]).tolist()
+    wide = pack("O/4! I/4! i4/2(0213) o4 i2 : s16 x2", weights)
+    assert wide.dtype == np.int16
+    assert wide.reshape(2, 4, 2)[1, 3].tolist() == [-28, -32]

@@ -150,7 +150,7 @@ def test_a_script_says_why_a_kernel_is_not_taken() -> None:
     kernels = [line for line in lines if line.startswith("  ")]
     assert sum("selected, " in line for line in kernels) == len(lines) - len(kernels) == 3
     assert "  dsp/depthwise2d_int.s16          does not fit: @for X=s16" in kernels
-    assert "  dsp/depthwise2d_int.ic1          does not fit: @when in_c == 1" in kernels
+    assert "  dsp/depthwise2d_int.ic1_pairs    does not fit: @when in_c == 1" in kernels
     assert "  ref/depthwise2d_int              fits, a later instruction set" in kernels
     assert any(re.fullmatch(r"  dsp/depthwise2d_int\S* +fits, [\d,]+ instructions", line) for line in kernels)
     assert list(explained(network(), M4, layer="no such layer")) == []

@@ -141,8 +141,8 @@ def test_integers_of_any_shape(name: str, optimize: Optimize, compiler: str, tmp
     bench = integers(2027 + len(name + compiler), 160 if optimize == "size" else 80)
     program = compile_graph(bench.graph(), load(name, compiler))
     called = kernels(program, "dsp")
-    names = ["conv2d_s8_tfl", "conv2d_s8", "depthwise2d_s8_tfl", "depthwise2d_s8", "conv2d_add_affine_s8_tfl"]
-    names += ["depthwise2d_s8_tfl_m1", "depthwise2d_s8_m1", "conv2d_s8_chw"]
+    names = ["conv2d_s8_tfl", "conv2d_s8", "depthwise2d_s8_tfl", "depthwise2d_s8", "depthwise2d_s8_tfl_m1"]
+    names += ["depthwise2d_s8_m1", "conv2d_s8_tfl_pairs", "conv2d_s8_pairs", "conv2d_add_affine_s8_tfl_pairs"]
     assert set(names) <= set(called), called
     assert any(name.startswith("dense_s8_once") for name in called), called
     check(program, drive(program, tmp_path, optimize, LEVEL[optimize]), [bench.inputs])

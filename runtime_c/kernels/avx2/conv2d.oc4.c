@@ -100,7 +100,7 @@ EK_INLINE void EK_FN_pixels(const EK_T *x, const EK_W *w, const EK_B *b, EK_T *y
             line->j * p->in_c, line->end * p->in_c, line->x_step, pixels);
     const ek_vf bias = ek_vf_load_twice(b, p->out_c);
     EK_T *to = y + (h * p->out_w + v) * p->out_c;
-    EK_UNROLLED_FOR(6, int32_t q = 0; q < pixels; q += 2) {
+    EK_UNROLLED_FOR(6, int32_t q = 0; q < 12 && q < pixels; q += 2) {
         const int32_t other = q + 1 < pixels ? q + 1 : q;
         const ek_vf both = ek_vf_clamp(ek_vf_add(ek_vf_neighbours(sum[q], sum[other]), bias), p->lo, p->hi);
         if (!EK_IS_COMPACT && 2 * p->out_c == EK_VF_LANES && line->y_step == p->out_c && other > q) {

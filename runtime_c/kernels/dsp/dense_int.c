@@ -1,91 +1,78 @@
-/* Fully connected layer of int8 with DSP instructions: see gemm_dsp.h. Rows are whole words.
+/* Fully connected layer of int8 with DSP instructions, row by row: see row_dots_dsp.h.
  * @for X=s8 W=s8 Y=s8 S=s32
- * @rule tfl once e e_wide=e
- * @when inputs % 4 == 0 and acc_bits + weight_shift <= 30 and weight_shift <= 7
- * @pack w: O/8! I/4! o8 i4(0213) : s16 x{2 << weight_shift}
- * @pack b: O/8! o8 : s32 x{2 << weight_shift}
+ * @rule tfl=row_tfl once=row_once e=row_e e_wide=row_e
+ * @when acc_bits + weight_shift <= 30 and weight_shift <= 7
+ * @pack w: O/4! I/4! i4/2(0213) o4 i2 : s16 x{2 << weight_shift}
+ * @pack b: O/4! o4 : s32 x{2 << weight_shift}
  * @pack e: O : s8 x-1 +-{1 + weight_shift}
- * @order rows 8 */
-/* Fully connected layer of int8 with DSP instructions, without the blocks of weights that are zero.
- * @as dsp/dense_int.blocks
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule tfl=tfl_blocks once=once_blocks e=e_blocks e_wide=e_blocks
- * @when zero_blocks(1, 4) >= 45 + 800 // inputs and not compact
- * @when inputs % 4 == 0 and acc_bits + weight_shift <= 30 and weight_shift <= 7
- * @pack w: blocks O/1! I/4! o1 i4(0213) : s16 x{2 << weight_shift}
- * @pack b: O : s32 x{2 << weight_shift}
- * @order rows 1 */
-/* Fully connected layer of int8 with DSP instructions, without the blocks of weights that are zero, the others in
- * 8 bits.
- * @as dsp/dense_int.blocks_bytes
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule tfl=tfl_blocks_bytes once=once_blocks_bytes e=e_blocks_bytes e_wide=e_blocks_bytes
- * @when zero_blocks(1, 4) >= 52 and compact
- * @when inputs % 4 == 0 and acc_bits <= 30 and weight_shift == 0
- * @pack w: blocks O/1! I/4! o1 i4 : s8
- * @pack b: O : s32
- * @pack e: O : s8 x-1 +-1
- * @order rows 1 */
-/* Fully connected layer of int8 with DSP instructions, weights in 8 bits: half the flash, half as many instructions more.
+ * @order rows 1
+ * @scratch 2 * ((inputs + 3) // 4 * 4) */
+/* The same with weights in 8 bits.
  * @as dsp/dense_int.bytes
  * @for X=s8 W=s8 Y=s8 S=s32
- * @rule tfl=tfl_bytes once=once_bytes e=e_bytes e_wide=e_bytes
+ * @rule tfl=row_tfl_bytes once=row_once_bytes e=row_e_bytes e_wide=row_e_bytes
  * @when compact
- * @when inputs % 4 == 0 and acc_bits <= 30 and weight_shift == 0
- * @pack w: O/8! I/4! o8 i4 : s8
- * @pack b: O/8! o8 : s32
- * @pack e: O : s8 x-1 +-1
- * @order rows 8 */
-/* Fully connected layer of int8 and weights of four bits with DSP instructions: see gemm_int4_dsp.h.
- * @as dsp/dense_int.nibbles
- * @for X=s8 W=s4 Y=s8 S=s32
- * @rule e=e_nibbles
- * @when inputs % 8 == 0 and acc_bits <= 30 and most_exponent > 32
- * @pack w: O/4! I/8! o4 i8(01452367) : +8 u4
+ * @when acc_bits <= 23 and weight_shift == 0 and least_weight > -128
+ * @pack w: O/4! I/4! i4/2(0213) o4/2 i2 o2 : carry s8
  * @pack b: O/4! o4 : s32
  * @pack e: O : s8 x-1 +-1
- * @order rows 4 */
-/* Fully connected layer of int16 with DSP instructions, results of 16 bits.
- * @as dsp/dense_int.s16
- * @for X=s16 W=s8 Y=s16 S=s32
- * @rule e=e_s16 e_wide=e_s16
- * @when inputs % 4 == 0 and acc_bits + weight_shift <= 30 and weight_shift <= 7
- * @pack w: O/8! I/4! o8 i4 : s16 x{2 << weight_shift}
- * @order rows 8 */
-/* Fully connected layer of int16 with DSP instructions, results of 8 bits.
- * @as dsp/dense_int.s16_s8
- * @for X=s16 W=s8 Y=s8 S=s32
- * @rule e=e_s16_s8 e_wide=e_s16_s8
- * @when inputs % 4 == 0 and acc_bits + weight_shift <= 30 and weight_shift <= 7
- * @pack w: O/8! I/4! o8 i4 : s16 x{2 << weight_shift}
- * @order rows 8 */
-/* Fully connected layer of int8 with DSP instructions, results of 16 bits.
+ * @order rows 1
+ * @scratch 2 * ((inputs + 3) // 4 * 4) */
+/* Results of 16 bits.
  * @as dsp/dense_int.s8_s16
  * @for X=s8 W=s8 Y=s16 S=s32
- * @rule e=e_s8_s16 e_wide=e_s8_s16
- * @when inputs % 4 == 0 and acc_bits + weight_shift <= 30 and weight_shift <= 7
- * @order rows 8 */
+ * @rule e=row_e_s16 e_wide=row_e_s16
+ * @when acc_bits + weight_shift <= 30 and weight_shift <= 7
+ * @pack w: O/4! I/4! i4/2(0213) o4 i2 : s16 x{2 << weight_shift}
+ * @pack b: O/4! o4 : s32 x{2 << weight_shift}
+ * @pack e: O : s8 x-1 +-{1 + weight_shift}
+ * @order rows 1
+ * @scratch 2 * ((inputs + 3) // 4 * 4) */
+/* Numbers and results of 16 bits.
+ * @as dsp/dense_int.s16 bytes=halves
+ * @for X=s16 W=s8 Y=s16 S=s32
+ * @rule e=row_e_s16 e_wide=row_e_s16
+ * @when acc_bits + weight_shift <= 30 and weight_shift <= 7
+ * @pack w: O/4! I/4! i4/2(0213) o4 i2 : s16 x{2 << weight_shift}
+ * @pack b: O/4! o4 : s32 x{2 << weight_shift}
+ * @pack e: O : s8 x-1 +-{1 + weight_shift}
+ * @order rows 1
+ * @scratch 2 * ((inputs + 3) // 4 * 4) */
+/* Numbers of 16 bits, results of 8.
+ * @as dsp/dense_int.s16_s8 bytes=halves
+ * @for X=s16 W=s8 Y=s8 S=s32
+ * @rule e=row_e e_wide=row_e
+ * @when acc_bits + weight_shift <= 30 and weight_shift <= 7
+ * @pack w: O/4! I/4! i4/2(0213) o4 i2 : s16 x{2 << weight_shift}
+ * @pack b: O/4! o4 : s32 x{2 << weight_shift}
+ * @pack e: O : s8 x-1 +-{1 + weight_shift}
+ * @order rows 1
+ * @scratch 2 * ((inputs + 3) // 4 * 4) */
 #include "edgekit/contracts/dense_int.h"
 
 static EK_SHARED void EK_FN_run(const EK_X *x, const EK_W *w, const int32_t *b, const int32_t *m,
-    const int8_t *e, EK_Y *y, const struct EK_STRUCT *p)
+    const int8_t *e, EK_Y *y, int32_t *numbers, const struct EK_STRUCT *p)
 {
-    struct ek_dots layer;
-    layer.w = w;
-    layer.b = b;
-    layer.m = m;
-    layer.e = e;
-    layer.depth = p->inputs * (int32_t)sizeof(EK_X);
-    layer.outputs = p->outputs;
+    const int32_t whole = p->inputs / 4 * 4, rest = p->inputs - whole;
+    struct ek_dots layer = {w, b, m, e, 0, (p->inputs + 3) / 4 * 8, p->outputs, 0};
     EK_RULE(constants)(e, p->zero, &layer.offset, &layer.shift);
     EK_Y *const first = y;
-    for (int32_t r = 0; r < p->rows; r++, x += p->inputs, y += p->outputs)
-        EK_RULE(dots)(x, y, &layer);
+    for (int32_t r = 0; r < p->rows; r++, x += p->inputs, y += p->outputs) {
+        int32_t *const end = ek_bytes_row(x, numbers, whole);
+        if (rest) {
+            EK_X last[4] = {0, 0, 0, 0};
+            for (int32_t i = 0; i < rest; i++)
+                last[i] = x[whole + i];
+            ek_bytes_row(last, end, 4);
+        }
+        EK_RULE(dots)(numbers, y, &layer);
+    }
     ek_clamp_numbers(first, (int32_t)(y - first), p->lo, p->hi, sizeof(EK_Y));
 }
 
 EK_KERNEL void EK_FN(const EK_X *x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
-    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *y, const struct EK_STRUCT *p)
+    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *y, uint8_t *EK_RESTRICT scratch,
+    const struct EK_STRUCT *p)
 {
-    EK_FN_run(x, w, b, m, e, y, p);
+    EK_FN_run(x, w, b, m, e, y, (int32_t *)(void *)scratch, p);
 }

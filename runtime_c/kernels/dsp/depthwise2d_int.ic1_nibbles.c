@@ -1,25 +1,4 @@
-/* Convolution of an int8 image of one channel with DSP instructions. Each window is gathered once for all outputs:
- * see gemm_dsp.h.
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule tfl e e_wide=e
- * @when in_c == 1 and acc_bits + weight_shift <= 30 and weight_shift <= 7
- * @pack w: O/8! HWI/4! o8 hwi4(0213) : s16 x{2 << weight_shift}
- * @pack b: O/8! o8 : s32 x{2 << weight_shift}
- * @pack e: O : s8 x-1 +-{1 + weight_shift}
- * @order windows 1
- * @scratch (k_h * k_w + 6) // 4 * 4 */
-/* Convolution of an image of one channel of int8 with DSP instructions, weights in 8 bits: half the flash, half as many instructions more.
- * @as dsp/depthwise2d_int.ic1_bytes
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule tfl=tfl_bytes e=e_bytes e_wide=e_bytes
- * @when compact
- * @when in_c == 1 and acc_bits <= 30 and weight_shift == 0
- * @pack w: O/8! HWI/4! o8 hwi4 : s8
- * @pack b: O/8! o8 : s32
- * @pack e: O : s8 x-1 +-1
- * @order windows 1 */
 /* Convolution of an image of one channel of int8 and weights of four bits with DSP instructions: see gemm_int4_dsp.h.
- * @as dsp/depthwise2d_int.ic1_nibbles
  * @for X=s8 W=s4 Y=s8 S=s32
  * @rule e=e_nibbles
  * @when in_c == 1 and acc_bits <= 30 and most_exponent > 32
