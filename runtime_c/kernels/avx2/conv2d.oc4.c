@@ -92,15 +92,15 @@ EK_INLINE void EK_FN_pixels(const EK_T *x, const EK_W *w, const EK_B *b, EK_T *y
     const int32_t top = h * p->stride_h - p->pad_top, left = v * p->stride_w - p->pad_left;
     const int32_t last = ek_end_tap(top, p->dilation_h, p->k_h, p->in_h);
     const int32_t row = (p->k_w * p->in_c + 1) / 2 * EK_VF_LANES;
-    ek_vf sum[12];
-    EK_UNROLLED_FOR(12, int32_t q = 0; q < 12; q++) /* all, as gcc may lose sight of how many there are */
+    ek_vf sum[14];
+    EK_UNROLLED_FOR(14, int32_t q = 0; q < 14; q++) /* two more: gcc may lose sight of how many */
         sum[q] = ek_vf_set(0);
     for (int32_t i = ek_first_tap(top, p->dilation_h); i < last; i++)
         EK_FN_run(sum, x + (top + i * p->dilation_h) * p->step_h + left * p->in_c, w + i * row,
             line->j * p->in_c, line->end * p->in_c, line->x_step, pixels);
     const ek_vf bias = ek_vf_load_twice(b, p->out_c);
     EK_T *to = y + (h * p->out_w + v) * p->out_c;
-    EK_UNROLLED_FOR(6, int32_t q = 0; q < 12 && q < pixels; q += 2) {
+    EK_UNROLLED_FOR(6, int32_t q = 0; q < pixels; q += 2) {
         const int32_t other = q + 1 < pixels ? q + 1 : q;
         const ek_vf both = ek_vf_clamp(ek_vf_add(ek_vf_neighbours(sum[q], sum[other]), bias), p->lo, p->hi);
         if (!EK_IS_COMPACT && 2 * p->out_c == EK_VF_LANES && line->y_step == p->out_c && other > q) {

@@ -190,7 +190,7 @@ static inline void ek_halves_spread(const void *a, const void *b, int32_t *to, i
         "bx r12\n"
 /* clang-format on */
 
-/* The rules of gemm_dsp.h for an output of both pixels. */
+/* The rules for an output of both pixels. */
 #define EK_PAIR_TFL(a, b)                                                                                    \
     "ldr r12,[r0,#-4]!\n"                                                                                    \
     "smmulr " #a "," #a ",r12\n"                                                                             \

@@ -2,7 +2,7 @@
  *
  * The numbers of the row are spread to 16 bits first, in fours: the first and the third, then the second and the fourth.
  * Then four outputs stay in r4 to r7, and one LDM brings a word of weights of each. Weights of 8 bits lie in pairs of
- * outputs, as in pixel_pairs_dsp.h.
+ * outputs, 256 w1 + w0 in 16 bits: SMLAD gives s0 + 256 s1, and with the lower bytes s0.
  * stack 84 */
 #ifndef EDGEKIT_ROW_DOTS_DSP_H
 #define EDGEKIT_ROW_DOTS_DSP_H
