@@ -126,12 +126,8 @@ class Program:
     order_runs: int = 0  # of layers that the search for their order tried until its budget ended it
     arena_rows: tuple[ArenaRow, ...] = ()  # what lies in the arena, and when
     compact: frozenset[str] = frozenset()  # results of layers whose weights take less memory, more time
-    within: str = (
-        ""  # the program whose constants and states it uses beside its own: of a CPU segment or entry
-    )
-    borrowed: Mapping[str, tuple[Constant, ...]] = field(
-        default_factory=dict
-    )  # of other programs, by program
+    within: str = ""  # the program of which it is a CPU segment or an entry, with its constants and states
+    borrowed: Mapping[str, tuple[Constant, ...]] = field(default_factory=dict)  # by the program they are of
     entry_graphs: tuple[Graph, ...] = ()  # of the library beside this one, named <name>_<entry>: entries.py
 
     @cached_property

@@ -25,6 +25,7 @@ from edgekit.codegen.program import compile_graph
 from edgekit.converters.tflite.reader import convert
 from edgekit.core import simulate
 from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.transpose import Transpose
 from edgekit.core.passes.simplify import simplify
 from edgekit.core.types import DType
@@ -102,6 +103,22 @@ def planes_of_16_bits(b: Bench) -> None:
     b.result(op, x, w, bias, quant=b.quant(dtype=of_y))
 
 
+def one_pixel_to_16_bits(b: Bench) -> None:
+    """An image that has no second pixel."""
+    b.rounding = "E"
+    x = b.input(1, 1, 1, 4 * b.size(9))
+    w, bias = b.weights(DType.S8, b.size(20), 1, 1, b.builder.type(x).shape[3])
+    op = Conv2d((1, 1), (0, 0, 0, 0), dtype=DType.S16)
+    b.result(op, x, w, bias, quant=b.quant(0, 6, DType.S16))
+
+
+def long_rows(b: Bench) -> None:
+    """Sums that leave the 24 bits in which two weights of 8 bits are unpacked at once."""
+    x = b.input(b.size(2), 1500 + b.size(4))
+    w, bias = b.weights(DType.S8, b.size(20), b.builder.type(x).shape[1])
+    b.result(Dense(*b.limits()), x, w, bias, quant=b.quant(0, 6))
+
+
 FAMILIES: tuple[Family, ...] = (
     three_by_three,
     windows,
@@ -123,6 +140,7 @@ def integers(seed: int, count: int) -> Bench:
     return bench
 
 
+ALONE: tuple[Family, ...] = (one_pixel_to_16_bits, long_rows)
 OTHERS: tuple[Family, ...] = (
     families.attentions,
     families.softmaxes,
@@ -154,13 +172,16 @@ def test_small_weights_and_wide_numbers(compiler: str, tmp_path: Path) -> None:
     families = (windows, channels, residuals, *FAMILIES[4:8], other_formats, other_formats, other_formats)
     for i in range(110):
         bench.case(families[i % len(families)])
-    for family in (*(points, planes_to_16_bits) * 4, *(planes_of_16_bits,) * 6):
+    for family in (*(points, planes_to_16_bits) * 4, *(planes_of_16_bits,) * 6, *ALONE * 3):
         bench.case(family)
     graph = bench.graph()
     everything = {name for node in graph.nodes for name in node.outputs}
     program = compile_graph(graph, load("cortex-m4", compiler), compact=everything)
     assert program.weight_bytes < compile_graph(graph, program.target).weight_bytes
-    endings = {name.split("_")[-1] for name in kernels(program, "dsp")}
+    called = kernels(program, "dsp")
+    endings = {name.split("_")[-1] for name in called}
+    assert any(name.endswith("_long_bytes") for name in called), called
+    assert "conv2d_s8_s8_s16_pixel_s8_s16" in called
     assert {"bytes", "nibbles", "s16", "s8"} <= endings, kernels(program, "dsp")
     large = {
         line.call.kernel

@@ -45,7 +45,7 @@ def test_sums_count_weights_of_both_signs() -> None:
 
 
 def test_bits_of_sums_are_those_of_the_arrays_that_are_there() -> None:
-    """They are kept for arrays that nobody may change, as long as these live: their memory is used again."""
+    """Those of read-only arrays are cached while the arrays exist: later ones may have the same address."""
     x, w, b = Type(DType.S8, (1, 64), Quant((1.0,), (0,))), np.ones((1, 64), np.int8), np.zeros(1, np.int32)
     assert acc_bits(x, w, b) == (64 * 128).bit_length()
     w[:] = 2

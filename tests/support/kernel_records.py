@@ -88,8 +88,8 @@ def install() -> None:
     from edgekit.core import simulate
 
     for machine in (driver.Driver, in_process.Machine):
-        machine.run = running(machine.run)  # type: ignore[method-assign]
-    driver.Driver.run_each = running(driver.Driver.run_each)  # type: ignore[method-assign]
+        machine.run = running(machine.run)  # type: ignore[method-assign]  # what runs is recorded
+    driver.Driver.run_each = running(driver.Driver.run_each)  # type: ignore[method-assign]  # as above
     simulate.run = expecting(simulate.run)
     simulate.run_each = expecting(simulate.run_each)
 
@@ -116,7 +116,8 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
     finally:
         current = Test()
     if test.taken:
-        folder = item.funcargs["kernel_records"]  # type: ignore[attr-defined]  # of functions
+        assert isinstance(item, pytest.Function)
+        folder = item.funcargs["kernel_records"]
         with (folder / f"{os.getpid()}.jsonl").open("a", encoding="utf-8") as file:
             file.write(json.dumps([test.name, sorted(test.taken)]) + "\n")
 

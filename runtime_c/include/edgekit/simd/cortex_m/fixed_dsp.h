@@ -5,6 +5,15 @@
 #include "edgekit/simd/cortex_m/assembly.h"
 #include "edgekit/types.h"
 
+/* A turn of a loop over fours of numbers: four of them, or two where code is to be small; and the bits of their count. */
+#ifdef __OPTIMIZE_SIZE__
+#define EK_TURN(four) "2:\n" four "3:\n" four
+#define EK_TURN_BITS "#1"
+#else
+#define EK_TURN(four) "2:\n" four "3:\n" four four four
+#define EK_TURN_BITS "#2"
+#endif
+
 /* The constants of a rule for doubled sums. `e` is packed as -e - 1, so that of rule E is -shift - 1. */
 static inline void ek_requantize_tfl_constants(const int8_t *e, int32_t zero, int32_t *offset, int32_t *shift)
 {

@@ -89,8 +89,8 @@ static inline int32_t *ek_halves_row(const void *x, int32_t *to, int32_t count)
     "strd r6, r7, [sp, #16]\n"                                                                               \
     "strd r10, r5, [sp, #24]\n"                                                                              \
     "strd r8, r11, [sp, #32]\n"                                                                              \
-    "rsb r9, r9, #0\n" /* fours that a turn of four begins without */                                        \
-    "ubfx r9, r9, #3, #2\n"                                                                                  \
+    "rsb r9, r9, #0\n" /* fours that the first turn begins without */                                        \
+    "ubfx r9, r9, #3, " EK_TURN_BITS "\n"                                                                    \
     "mov r12, #" #bytes "\n"                                                                                 \
     "adr.w r3, 2f\n"                                                                                         \
     "mla r9, r9, r12, r3\n"                                                                                  \
@@ -105,7 +105,7 @@ static inline int32_t *ek_halves_row(const void *x, int32_t *to, int32_t count)
         EK_ROW_BEGIN_##WEIGHTS                                                                               \
         "ldr pc, [sp, #40]\n"                                                                                \
         ".p2align 2\n"                                                                                       \
-        "2:\n" four "3:\n" four four four                                                                    \
+        EK_TURN(four)                                                                                        \
             EK_ASSEMBLY_SIZE(2, 3, bytes)                                                                    \
             "ldr r12, [sp]\n"                                                                                \
             "cmp r0, r12\n"                                                                                  \
