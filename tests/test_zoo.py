@@ -143,3 +143,63 @@ def test_weights_are_drawn_where_a_file_has_constants() -> None:
     (weights,) = made.graph.initializer
     assert weights.name == "w"
     assert len(np.unique(numpy_helper.to_array(weights))) == 12
+
+
+def test_int8_is_judged_before_a_softmax_at_the_end() -> None:
+    """The logits that ONNX Runtime and the simulator give are the same, and the sum of none is 1."""
+    onnxruntime = require_module("onnxruntime")
+    from benchmarks.zoo_int8 import cut_softmax, judged_values
+    from edgekit import api
+
+    path = Path(__file__).parent.parent / "examples/digits/digits.onnx"
+    graph = api.convert(path)
+    x = np.random.default_rng(0).random(graph.type("x").shape).astype(np.float32)
+    (ours,) = judged_values(graph, {"x": x})
+    model = cut_softmax(onnx.load(path))
+    assert "Softmax" not in [node.op_type for node in model.graph.node]
+    (theirs,) = onnxruntime.InferenceSession(model.SerializeToString()).run(None, {"x": x})
+    assert np.allclose(ours, theirs, atol=1e-4)
+    assert abs(ours.sum() - 1) > 0.1
+
+
+def test_only_missing_columns_of_the_zoo_are_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from benchmarks import zoo_measure
+    from benchmarks.zoo_measure import SIZES, Columns, Judged, Result
+    from benchmarks.zoo_peers import OnnxRuntime
+    from edgekit import api
+
+    (model,) = (model for model in listed() if model.title == "digits example")
+    columns = Columns(rounds=5, int8_seconds=9, int8_macs=10**6)
+    assert columns.missing(None) == columns.all() == [SIZES, columns.times, columns.int8]
+    assert Columns(0, 0, 0).missing(None) == [SIZES]
+    other = Columns(rounds=6, int8_seconds=9, int8_macs=10**6)
+    known = Result("", 1, ratio=3.5, flash=7, columns=[SIZES, columns.times])
+    assert columns.missing(known) == [columns.int8]
+    assert other.missing(known) == [other.times, columns.int8]
+
+    asked = []
+    graph = api.convert(model.ready(tmp_path))
+    judged = Judged(graph, (), 0, "", 1.0, OnnxRuntime(tmp_path, graph))
+    monkeypatch.setattr(zoo_measure, "judge", lambda *_: judged)
+    monkeypatch.setattr(zoo_measure, "_ratio", lambda *_: pytest.fail("times are known"))
+    monkeypatch.setattr(zoo_measure, "_sizes", lambda *_: pytest.fail("sizes are known"))
+    monkeypatch.setattr(zoo_measure, "int8_quality", lambda *a: asked.append(a) or ("40.1", "30.2"))
+    result = zoo_measure.measure(model, "digits", tmp_path, columns, known)
+    assert len(asked) == 1
+    assert (result.int8, result.int8_peer, result.ratio, result.flash) == ("40.1", "30.2", 3.5, 7)
+    assert columns.missing(result) == []
+
+
+def test_results_of_the_zoo_are_kept_beside_those_of_other_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from benchmarks import zoo
+    from benchmarks.zoo_measure import Result
+
+    monkeypatch.setattr(zoo, "_JOURNAL", tmp_path / "build" / "zoo.json")
+    zoo.keep("a", Result("a", 1, columns=("sizes",)))
+    zoo.keep("b", Result("b", 2))
+    zoo.keep("a", Result("a", 3))
+    assert {key: result.bytes for key, result in zoo.known().items()} == {"a": 3, "b": 2}
