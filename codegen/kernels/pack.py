@@ -12,8 +12,9 @@ o16(zip8) neighbouring parts of 8 alternate, but for an odd last one; hwi4/2 ...
 again, so that two inputs of two outputs are side by side; and behind a colon comes the type that
 they are stored in, a factor, and what is added:
 `O/8! H WI/4! wi4(0213) o8 : s16 x2`, `O : s8 x-1 +-1`; `carry`
-makes pairs of bytes, 256 b + a in 16 bits. `winograd` in front takes weights of 3 by 3 cells at
-the 6 by 6 points of Winograd's algorithm, `strided` at the 4 by 4 of conv2d.strided.c; `blocks` leaves out
+makes pairs of bytes, 256 b + a in 16 bits, and `excess` adds 8 to three of four numbers of 4 bits, so that
+the highest one in 16 bits alone has a sign. `winograd` in front takes weights of 3 by 3 cells
+at the 6 by 6 points of Winograd's algorithm, `strided` at the 4 by 4 of conv2d.strided.c; `blocks` leaves out
 those that are zero (block_sparsity.py), `light` makes weights side by side smaller (overflow_safe.py);
 `same! 4` is four times the first element, where all are equal. `phases {stride_h}x{stride_w}` in front lays
 together the taps that leave the same rests by these numbers. Braces hold expressions over parameters and
@@ -191,6 +192,8 @@ def _tiled(tag: str, weights: Array, groups: int) -> Array:
             case "c":  # carry: the higher byte of a pair is 1 less where the lower one is negative
                 array = array.copy()
                 array[..., 1::2] -= array[..., 0::2] < 0
+            case "e":  # excess: three of four numbers have no sign, the last one is as it is
+                array = (array + np.array([8, 8, 8, 0], np.int8)) & 15
             case _:
                 array = array.astype(DType(word).numpy)
     flat = np.ascontiguousarray(array).reshape(-1)

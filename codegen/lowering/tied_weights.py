@@ -17,18 +17,17 @@ from edgekit.core.ops.gather import Gather
 from edgekit.core.target import Target
 from edgekit.core.types import Type, Value
 
-_BLOCKS = re.compile(r"O/(\d+)(!(\d*))? (?:I o(\d+)|I/4! o(\d+) i4 : carry s8)")
+_PAIRS = r"I/16! i16/2\(021346578a9bcedf\) o(\d+)/2 i2 o2 : carry s8"
+_BLOCKS = re.compile(rf"O/(\d+)(!(\d*))? (?:I o(\d+)|{_PAIRS})")
 _GROUPWISE = ("gather_groupwise", "gather_groupwise_symmetric")
 
 
 @dataclass(frozen=True)
 class RowBlocks:
-    """So many rows side by side, and as many in the last block; of each so many elements side by side,
-    perhaps in pairs (pack.py: carry)."""
+    """So many rows side by side, and as many in the last block, perhaps in pairs (pack.py: carry)."""
 
     block: int
     last: int
-    cell: int = 1
     carry: int = 0
 
 
@@ -51,7 +50,7 @@ def with_tied_tables(layers: Sequence[LoweredLayer], target: Target) -> list[Low
         found = [_blocks_of(table, products) for table in _tables(call)]
         widths = {(blocks.block, blocks.last) if blocks else None for blocks in found}
         blocks = found[0] if len(widths) == 1 else None  # of scales, too, behind those of weights
-        if not blocks or (call.kernel == "gather" and blocks.cell > 1):
+        if not blocks or (call.kernel == "gather" and blocks.carry):
             return call
         return in_blocks(call, blocks, target)
 
@@ -69,7 +68,7 @@ def row_blocks(tag: str, rows: int) -> RowBlocks | None:
     block = int(found[1])
     unit = int(found[3] or block) if found[2] else 1
     last = -(-(rows % block) // unit) * unit or block
-    return RowBlocks(block, last, 4, 1) if found[5] else RowBlocks(block, last)
+    return RowBlocks(block, last, 1 if found[5] else 0)
 
 
 def in_blocks(call: Call, blocks: RowBlocks, target: Target) -> Call:

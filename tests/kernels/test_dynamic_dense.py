@@ -20,28 +20,30 @@ LARGEST = 512  # weights of a group, of which sums times 256 have 31 bits
 @pytest.mark.parametrize(
     ("name", "optimize", "level"), [("cortex-m4", "size", "-Os"), ("cortex-m7", "speed", "-O2")]
 )
-def test_sums_of_pairs(name: str, optimize: Optimize, level: str, tmp_path: Path) -> None:
-    """Blocks of eight outputs and rests, one group and several, a shorter last one; and the largest sums."""
+def test_rows_of_bytes_and_nibbles(name: str, optimize: Optimize, level: str, tmp_path: Path) -> None:
+    """Blocks of four outputs and rests, one group and several, a shorter last one; and the largest sums."""
     builder, numbers = Builder(), np.random.default_rng(5)
     given, outputs = {}, []
-    shapes = [*product((1, 7, 8, 17), ((4, 4), (36, 16), (24, 1000))), (3, (LARGEST, LARGEST))]
-    for i, (words, (inputs, group)) in enumerate(shapes):
+    shapes = [*product((1, 6, 7, 8), ((4, 4), (23, 1000), (36, 16), (64, 32))), (3, (LARGEST, LARGEST))]
+    floats = (DType.F32, DType.F16, DType.BF16)
+    for i, ((words, (inputs, group)), dtype) in enumerate(product(shapes, (DType.S8, DType.S4))):
         x = builder.input(f"x{i}", Type(DType.F32, (2, inputs)))
-        w = numbers.integers(-127, 128, (words, inputs))
+        least, most = (-127, 127) if dtype is DType.S8 else (-8, 7)
+        w = numbers.integers(least, most + 1, (words, inputs))
         given[x] = numbers.normal(size=(2, inputs)).astype(np.float32)
         if inputs == LARGEST:
-            w[0], w[1], given[x][0], given[x][1] = -127, 127, 1, -1
+            w[0], w[1], given[x][0], given[x][1] = least, most, 1, -1
         scale = numbers.uniform(0.01, 0.02, (words, -(-inputs // group)))
-        scale = scale.astype(np.float16 if i % 2 else np.float32)
+        scale = scale.astype(floats[i // 2 % 3].numpy)
         bias = builder.const(numbers.normal(size=words).astype(np.float32))
         rows = builder.add(QuantizeRows(), x)
         layer = DynamicDense(group, *((0.0, 6.0) if i % 3 == 0 else ()))
-        outputs += builder.add(layer, *rows, builder.const(w.astype(np.int8)), builder.const(scale), bias)
+        w = builder.const(w.astype(dtype.numpy))
+        outputs += builder.add(layer, *rows, w, builder.const(scale), bias)
     program = compile_graph(builder.graph("layers", list(given), outputs), load(name, "zig"))
-    assert {k.name for k in program.kernels if k.function.endswith("__dsp")} == {
-        "dynamic_dense_s8_f16",
-        "dynamic_dense_s8_f32",
-    }
+    called = {k.function for k in program.kernels if k.name.startswith("dynamic_dense")}
+    assert len(called) == 6
+    assert all(function.endswith("__dsp") for function in called)
     check(program, drive(program, tmp_path, optimize, level), [given])
 
 

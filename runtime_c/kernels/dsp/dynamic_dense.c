@@ -1,49 +1,82 @@
-/* Fully connected layer of rows that were quantized in this run, with DSP instructions: see pair_dots_dsp.h. Eight outputs
- * advance together, a group at a time.
- * @for W=s8
- * @when inputs % 4 == 0 and group % 4 == 0
+/* Fully connected layer of rows that were quantized in this run, with DSP instructions and an FPU: see
+ * dynamic_rows_dsp.h.
+ * @for W=s8 C=f32
+ * @when group % 16 == 0 or group == inputs
  * @when group <= 512 and least_weight > -128
- * @pack w: O/8! I/4! o8 i4 : carry s8
- * @pack scale: O/8! I o8
- * @pack b: O/8! o8 */
+ * @pack w: O/4! I/16! i16/2(021346578a9bcedf) o4/2 i2 o2 : carry s8
+ * @pack scale: O/4! I o4
+ * @pack b: O/4! o4
+ * @scratch 2 * ((inputs + 15) // 16 * 16) + 20 * ((inputs + group - 1) // group) */
+/* Scales in f16.
+ * @as dsp/dynamic_dense.s8_f16 s8f32=s8f16
+ * @for W=s8 C=f16
+ * @when group % 16 == 0 or group == inputs
+ * @when group <= 512 and least_weight > -128
+ * @pack w: O/4! I/16! i16/2(021346578a9bcedf) o4/2 i2 o2 : carry s8
+ * @pack scale: O/4! I o4
+ * @pack b: O/4! o4
+ * @scratch 2 * ((inputs + 15) // 16 * 16) + 20 * ((inputs + group - 1) // group) */
+/* Scales in bf16.
+ * @as dsp/dynamic_dense.s8_bf16 s8f32=s8bf16
+ * @for W=s8 C=bf16
+ * @when group % 16 == 0 or group == inputs
+ * @when group <= 512 and least_weight > -128
+ * @pack w: O/4! I/16! i16/2(021346578a9bcedf) o4/2 i2 o2 : carry s8
+ * @pack scale: O/4! I o4
+ * @pack b: O/4! o4
+ * @scratch 2 * ((inputs + 15) // 16 * 16) + 20 * ((inputs + group - 1) // group) */
+/* Weights of 4 bits, scales in f32.
+ * @as dsp/dynamic_dense.s4_f32 s8f32=s4f32
+ * @for W=s4 C=f32
+ * @when group % 16 == 0 or group == inputs
+ * @when group <= 512
+ * @pack w: O/4! I/16! i16(021346578a9bcedf) o4 : excess u4
+ * @pack scale: O/4! I o4
+ * @pack b: O/4! o4
+ * @scratch 2 * ((inputs + 15) // 16 * 16) + 20 * ((inputs + group - 1) // group) */
+/* Weights of 4 bits, scales in f16.
+ * @as dsp/dynamic_dense.s4_f16 s8f32=s4f16
+ * @for W=s4 C=f16
+ * @when group % 16 == 0 or group == inputs
+ * @when group <= 512
+ * @pack w: O/4! I/16! i16(021346578a9bcedf) o4 : excess u4
+ * @pack scale: O/4! I o4
+ * @pack b: O/4! o4
+ * @scratch 2 * ((inputs + 15) // 16 * 16) + 20 * ((inputs + group - 1) // group) */
+/* Weights of 4 bits, scales in bf16.
+ * @as dsp/dynamic_dense.s4_bf16 s8f32=s4bf16
+ * @for W=s4 C=bf16
+ * @when group % 16 == 0 or group == inputs
+ * @when group <= 512
+ * @pack w: O/4! I/16! i16(021346578a9bcedf) o4 : excess u4
+ * @pack scale: O/4! I o4
+ * @pack b: O/4! o4
+ * @scratch 2 * ((inputs + 15) // 16 * 16) + 20 * ((inputs + group - 1) // group) */
 #include "edgekit/contracts/dynamic_dense.h"
-#include "edgekit/simd/cortex_m/pair_dots_dsp.h"
+#include "edgekit/simd/cortex_m/dynamic_rows_dsp.h"
 
-/* A result, of a sum of which 256 times as much is given. */
-EK_INLINE float EK_FN_finished(const float total, const float s, const float b, const struct EK_STRUCT *p)
+static EK_SHARED void EK_FN_run(const int8_t *x, const float *s, const EK_W *w, const EK_C *scale,
+    const float *b, float *y, int32_t *numbers, const struct EK_STRUCT *p)
 {
-    const float sum = total * 0.00390625f; /* 1 / 256, without a rounding */
-    const float product = sum * s, v = product + b;
-    return v < p->lo ? p->lo : v > p->hi ? p->hi : v;
+    struct ek_dynamic_row row = {w, scale, b, y, numbers, 0, p->outputs, 0};
+    for (int32_t r = 0; r < p->rows; r++, x += p->inputs, row.y += p->outputs) {
+        int32_t *end = numbers;
+        for (int32_t at = 0; at < p->inputs; at += p->group) {
+            const int32_t left = p->inputs - at;
+            end = ek_group_of_row(x + at, left < p->group ? left : p->group, end, ek_s8f32_offset);
+        }
+        row.end = end;
+        row.s = s[r];
+        ek_s8f32_row(&row);
+    }
+    if (p->lo > -EK_INF_f32 || p->hi < EK_INF_f32)
+        for (int32_t i = 0; i < p->rows * p->outputs; i++)
+            y[i] = y[i] < p->lo ? p->lo : y[i] > p->hi ? p->hi : y[i];
 }
 
 EK_KERNEL void EK_FN(const int8_t *EK_RESTRICT x, const float *EK_RESTRICT s, const EK_W *EK_RESTRICT w,
     const EK_C *EK_RESTRICT scale, const float *EK_RESTRICT b, float *EK_RESTRICT y,
-    const struct EK_STRUCT *p)
+    uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
 {
-    for (int32_t r = 0; r < p->rows; r++, x += p->inputs) {
-        const int8_t *weights = w;
-        const EK_C *scales = scale;
-        const float *bias = b;
-        const float row = s[r];
-        for (int32_t first = 0; first < p->outputs; first += 8) {
-            const int32_t rest = p->outputs - first, width = rest < 8 ? rest : 8;
-            int32_t sums[8];
-            float total[8] = {0};
-            int32_t start = 0;
-            for (; start + p->group < p->inputs; start += p->group, scales += 8) {
-                weights = ek_pair_dots(x + start, weights, x + start + p->group, sums);
-                for (int32_t o = 0; o < 8; o++) {
-                    const float part = EK_LOAD_C(scales[o]) * (float)sums[o];
-                    total[o] += part;
-                }
-            }
-            weights = ek_pair_dots(x + start, weights, x + p->inputs, sums);
-            for (int32_t o = 0; o < width; o++) {
-                const float part = EK_LOAD_C(scales[o]) * (float)sums[o];
-                *y++ = EK_FN_finished(total[o] + part, row, *bias++, p);
-            }
-            scales += 8;
-        }
-    }
+    EK_FN_run(x, s, w, scale, b, y, (int32_t *)(void *)scratch, p);
 }

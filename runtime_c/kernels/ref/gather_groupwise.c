@@ -7,17 +7,8 @@
  * of several outputs side by side.
  * @as ref/gather_groupwise.blocks
  * @also gather_groupwise_symmetric
- * @when block > 1 and cell == 1
+ * @when block > 1 and not carry
  * @pack w: O/{block}!{last} I o{block}
- * @pack scale: O/{block}!{last} I o{block}
- * @pack zero: O/{block}!{last} I o{block} */
-/* Rows of a table of bytes with a scale for each group, which lies as a layer for DSP instructions reads it, too: four
- * weights of an output side by side, in pairs.
- * @as ref/gather_groupwise.pairs
- * @also gather_groupwise_symmetric
- * @for W=s8
- * @when block > 1 and cell == 4 and carry
- * @pack w: O/{block}!{last} I/4! o{block} i4 : carry s8
  * @pack scale: O/{block}!{last} I o{block}
  * @pack zero: O/{block}!{last} I o{block} */
 #include "edgekit/contracts/gather_groupwise.h"
@@ -33,13 +24,10 @@ EK_KERNEL void EK_FN(const EK_W *EK_RESTRICT w, const EK_C *EK_RESTRICT scale,
         k = k < 0 ? 0 : k < p->size ? k : p->size - 1;
         const int32_t within = (int32_t)k % p->block, first = (int32_t)k - within;
         const int32_t width = first + p->block <= p->size ? p->block : p->last;
-        const int32_t row = first * p->n + within * p->cell, of_row = first * groups + within;
+        const int32_t row = first * p->n + within, of_row = first * groups + within;
         for (int32_t i = 0; i < p->n; i++) {
-            const int32_t side = i % p->cell, at = row + (i - side) * width + side;
             const int32_t of_group = of_row + i / p->group * width;
-            EK_T_ACC v = EK_LOAD_W(EK_AT_W(w, at));
-            if ((i & p->carry) != 0 && EK_AT_W(w, at - 1) < 0)
-                v += 1; /* the pair's lower byte took it */
+            EK_T_ACC v = EK_LOAD_W(EK_AT_W(w, row + i * width));
             EK_ZERO(v -= EK_LOAD_Z(EK_AT_Z(zero, of_group));)
             *y++ = EK_STORE_T(v * EK_LOAD_C(scale[of_group]));
         }

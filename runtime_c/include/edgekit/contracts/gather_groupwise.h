@@ -12,8 +12,7 @@ struct EK_STRUCT {
     int32_t group; /* elements that have a scale in common; the last group of a row may be shorter */
     int32_t block; /* rows whose elements lie side by side; 1: rows lie one behind the other */
     int32_t last; /* the width of the last block, if size is no multiple of that */
-    int32_t cell; /* elements of a row that lie side by side in a block */
-    int32_t carry; /* 1: two of these are 256 b + a in 16 bits; 0: they are as they are */
+    int32_t carry; /* 1: two rows of a block are 256 b + a in 16 bits; 0: they are as they are */
 };
 
 EK_KERNEL void EK_FN(const EK_W *EK_RESTRICT w, const EK_C *EK_RESTRICT scale, const EK_Z *EK_RESTRICT zero,
