@@ -19,10 +19,12 @@ from edgekit.converters.tflite.reader import convert
 from edgekit.core import simulate
 from edgekit.core.builder import Builder
 from edgekit.core.ops._linear import Linear
+from edgekit.core.ops.activations import Sigmoid
 from edgekit.core.ops.attention import CachedAttention
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.groupwise import DenseGroupwise
+from edgekit.core.ops.layer_norm import RmsNorm
 from edgekit.core.ops.transpose import Transpose
 from edgekit.core.passes.simplify import simplify
 from edgekit.core.types import Array, DType, Type
@@ -193,10 +195,12 @@ def test_weights_in_groups(tmp_path: Path) -> None:
     check(program, drive(program, tmp_path, "size", LEVEL["size"]), [bench.inputs])
 
 
-def test_attention_to_caches(tmp_path: Path) -> None:
-    """Parts of sixteen keys, one that is cut, positions outside, several queries, heads that share keys."""
+@pytest.mark.parametrize(("name", "compiler"), [("cortex-m4", "arm-none-eabi-gcc"), ("cortex-m7", "zig")])
+def test_attention_to_caches(name: str, compiler: str, tmp_path: Path) -> None:
+    """Blocks of keys, one that is cut, positions outside, several queries, heads that share keys; scores so
+    far apart that weights are 0, and NaN."""
     bench = Bench(Random(7), np.random.default_rng(7))
-    shapes = [(2, 2, 40, 8, 8), (4, 2, 33, 16, 24), (3, 1, 5, 8, 16), (8, 2, 40, 8, 8)]
+    shapes = [(2, 2, 40, 8, 8), (4, 2, 33, 16, 24), (3, 1, 5, 8, 16), (8, 2, 70, 8, 8), (4, 2, 33, 8, 8)]
     for (heads, shared, keys, size, values), index in product(shapes, (DType.S32, DType.S64)):
         at = np.array([0, keys // 2, keys - 1, keys + 9, -3, 15], index.numpy)
         q, k, v = (
@@ -205,13 +209,44 @@ def test_attention_to_caches(tmp_path: Path) -> None:
         )
         places = bench.builder.input(f"at{len(bench.inputs)}", Type(index, at.shape))
         bench.inputs[places] = at
-        bench.outputs += bench.builder.add(CachedAttention(size**-0.5), q, k, v, places)
+        scale = 40.0 if keys == 33 else size**-0.5
+        bench.outputs += bench.builder.add(CachedAttention(scale), q, k, v, places)
     program = compile_graph(
-        bench.builder.graph("floats", list(bench.inputs), bench.outputs), load("cortex-m7", "zig")
+        bench.builder.graph("floats", list(bench.inputs), bench.outputs), load(name, compiler)
     )
-    kinds = ("s32", "s64", "s32_pairs", "s64_pairs")
+    kinds = [i + pairs for i in ("s32", "s64") for pairs in ("", "_pairs", "_pairs_of_eight")]
     assert set(kernels(program, "vfp")) == {f"cached_attention_f32_{kind}" for kind in kinds}
-    check(program, drive(program, tmp_path, "speed", LEVEL["speed"]), [bench.inputs])
+    broken = {name: data.copy() for name, data in bench.inputs.items()}
+    for data in broken.values():
+        if data.dtype == np.float32:
+            data[0, 0, 0, 3] = np.nan
+    check(program, drive(program, tmp_path, "speed", LEVEL["speed"]), [bench.inputs, broken])
+
+
+@pytest.mark.parametrize(("name", "optimize"), [("cortex-m4", "size"), ("cortex-m7", "speed")])
+def test_logistic_functions_and_norms(name: str, optimize: Optimize, tmp_path: Path) -> None:
+    """Against float64, of numbers of all magnitudes; norms of whole fours and rests, one row and several."""
+    bench = Bench(Random(9), np.random.default_rng(9))
+    x = bench.input(1, 2001)
+    bench.inputs[x][0, :1900] = np.linspace(-80, 80, 1900)
+    bench.inputs[x][0, 1900:] = 10.0 ** bench.numbers.uniform(-38, 1.9, 101)
+    bench.outputs += bench.builder.add(Sigmoid(), x)
+    for rows, n in ((1, 64), (3, 7), (2, 1)):
+        scale = bench.builder.const(bench.data(n))
+        bench.outputs += bench.builder.add(RmsNorm(1e-5), bench.input(rows, n), scale)
+    program = compile_graph(
+        bench.builder.graph("floats", list(bench.inputs), bench.outputs), load(name, "zig")
+    )
+    assert kernels(program, "vfp") == {"rms_norm_f32": 3}
+    driver = drive(program, tmp_path, optimize, LEVEL[optimize])
+    check(program, driver, [bench.inputs])
+    limits = {x: np.array([[-np.inf, np.inf, np.nan, 0.0, -0.0, -3e38, -104.0] * 300], np.float32)[:, :2001]}
+    (sigmoid, *_) = bench.outputs
+    found = driver.run(program, bench.inputs)[sigmoid].astype(np.float64)
+    exact = 1 / (1 + np.exp(-bench.inputs[x].astype(np.float64)))
+    assert np.abs((found - exact) / np.spacing(exact.astype(np.float32))).max() < 3
+    found = driver.run(program, bench.inputs | limits)[sigmoid]
+    np.testing.assert_allclose(found[0, :7], [0, 1, np.nan, 0.5, 0.5, 0, 0], atol=1e-37)
 
 
 @pytest.mark.parametrize("network", NETWORKS)

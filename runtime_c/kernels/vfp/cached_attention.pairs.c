@@ -1,24 +1,17 @@
 /* Attention to the filled rows of a cache with a scalar FPU, of pairs of heads that share keys and values: each row is
- * loaded once for both. As the kernel for single heads, sixteen keys at a time in one pass, eight elements in registers.
+ * loaded once for both, and eight elements stay in registers. Weights: see attention_vfp.h.
  * @for T=f32
- * @when size % 8 == 0 and values % 8 == 0 and repeat % 2 == 0 */
+ * @when size % 8 == 0 and values % 8 == 0 and repeat % 2 == 0
+ * @when size + values > 16 */
 #include "edgekit/contracts/cached_attention.h"
-#include "edgekit/simd/cortex_m/exp_vfp.h"
+#include "edgekit/simd/cortex_m/attention_vfp.h"
 
-/* Two queries: what is known of them after some keys. */
-struct EK_FN_pair {
-    float w[2][16];
-    float most[2];
-    float sum[2];
-};
-
-/* w[.][j] = scale (q . k[j]) for j < m, and the largest of each. */
+/* w[j] = scale (q . k[j]) for both, and the largest of each. */
 EK_INLINE void EK_FN_scores(const float *EK_RESTRICT q, const float *EK_RESTRICT other,
-    const float *EK_RESTRICT k, const int32_t m, struct EK_FN_pair *EK_RESTRICT two,
-    const struct EK_STRUCT *p)
+    const float *EK_RESTRICT k, struct ek_attention_pair *EK_RESTRICT two, const struct EK_STRUCT *p)
 {
     float above = two->most[0], over = two->most[1];
-    for (int32_t j = 0; j < m; j++, k += p->size) {
+    for (int32_t j = 0; j < two->keys; j++, k += p->size) {
         float a = 0, b = 0;
         for (int32_t i = 0; i < p->size; i += 8) {
             a = __builtin_fmaf(q[i], k[i], a);
@@ -38,10 +31,10 @@ EK_INLINE void EK_FN_scores(const float *EK_RESTRICT q, const float *EK_RESTRICT
             a = __builtin_fmaf(q[i + 7], k[i + 7], a);
             b = __builtin_fmaf(other[i + 7], k[i + 7], b);
         }
-        a *= p->scale;
-        b *= p->scale;
-        two->w[0][j] = a;
-        two->w[1][j] = b;
+        a *= two->scale;
+        b *= two->scale;
+        two->w[2 * j] = a;
+        two->w[2 * j + 1] = b;
         above = a > above ? a : above; /* NaN makes all weights NaN later */
         over = b > over ? b : over;
     }
@@ -49,32 +42,19 @@ EK_INLINE void EK_FN_scores(const float *EK_RESTRICT q, const float *EK_RESTRICT
     two->most[1] = over;
 }
 
-/* Weights of m scores, and by how much what was added up before shrinks, where the largest was `before`. */
-EK_INLINE float EK_FN_weights(
-    float *EK_RESTRICT w, const int32_t m, const float before, const float most, float *EK_RESTRICT sum)
-{
-    const float shrink = before == most ? 1 : ek_exp_below_vfp(before - most);
-    float total = *sum * shrink;
-    for (int32_t j = 0; j < m; j++) {
-        w[j] = ek_exp_below_vfp(w[j] - most);
-        total += w[j];
-    }
-    *sum = total;
-    return shrink;
-}
-
 /* y[i] = shrink y[i] + sum over j < m of w[j] v[j][i], eight elements of both at a time. */
-EK_INLINE void EK_FN_add(float (*EK_RESTRICT weights)[16], const float *EK_RESTRICT v, const int32_t m,
-    const float shrink, const float other, float *EK_RESTRICT y, float *EK_RESTRICT z, const int32_t n)
+EK_INLINE void EK_FN_add(const struct ek_attention_pair *EK_RESTRICT two, const float *EK_RESTRICT v,
+    float *EK_RESTRICT y, float *EK_RESTRICT z, const int32_t n)
 {
+    const float shrink = two->shrink[0], other = two->shrink[1];
     for (int32_t i = 0; i < n; i += 8) {
         float a = y[i] * shrink, b = y[i + 1] * shrink, c = y[i + 2] * shrink, d = y[i + 3] * shrink;
         float e = y[i + 4] * shrink, f = y[i + 5] * shrink, g = y[i + 6] * shrink, h = y[i + 7] * shrink;
         float s = z[i] * other, t = z[i + 1] * other, u = z[i + 2] * other, w = z[i + 3] * other;
         float k = z[i + 4] * other, l = z[i + 5] * other, o = z[i + 6] * other, q = z[i + 7] * other;
         const float *row = v + i;
-        for (int32_t j = 0; j < m; j++, row += n) {
-            const float one = weights[0][j], second = weights[1][j];
+        for (int32_t j = 0; j < two->keys; j++, row += n) {
+            const float one = two->w[2 * j], second = two->w[2 * j + 1];
             a = __builtin_fmaf(one, row[0], a);
             s = __builtin_fmaf(second, row[0], s);
             b = __builtin_fmaf(one, row[1], b);
@@ -116,20 +96,21 @@ EK_INLINE void EK_FN_queries(const float *EK_RESTRICT q, const float *EK_RESTRIC
     const float *EK_RESTRICT k, const float *EK_RESTRICT v, const int32_t seen, float *EK_RESTRICT y,
     float *EK_RESTRICT z, const struct EK_STRUCT *p)
 {
-    struct EK_FN_pair two;
+    struct ek_attention_pair two;
+    two.scale = p->scale * 1.44269504f;
     two.most[0] = two.most[1] = -EK_INF_f32;
     two.sum[0] = two.sum[1] = 0;
     for (int32_t i = 0; i < p->values; i++)
         y[i] = z[i] = 0;
-    for (int32_t first = 0; first < seen; first += 16) {
-        const int32_t m = seen - first < 16 ? seen - first : 16;
-        const float before = two.most[0], past = two.most[1];
-        EK_FN_scores(q, other, k, m, &two, p);
-        const float shrink = EK_FN_weights(two.w[0], m, before, two.most[0], &two.sum[0]);
-        const float fade = EK_FN_weights(two.w[1], m, past, two.most[1], &two.sum[1]);
-        EK_FN_add(two.w, v, m, shrink, fade, y, z, p->values);
-        k += m * p->size;
-        v += m * p->values;
+    for (int32_t first = 0; first < seen; first += EK_PAIR_KEYS) {
+        two.keys = seen - first < EK_PAIR_KEYS ? seen - first : EK_PAIR_KEYS;
+        two.shrink[0] = two.most[0];
+        two.shrink[1] = two.most[1];
+        EK_FN_scores(q, other, k, &two, p);
+        ek_pair_softmax(&two);
+        EK_FN_add(&two, v, y, z, p->values);
+        k += two.keys * p->size;
+        v += two.keys * p->values;
     }
     const float share = 1 / two.sum[0], part = 1 / two.sum[1];
     for (int32_t i = 0; i < p->values; i++) {
