@@ -85,16 +85,21 @@ def with_bar(step: str, width: int) -> str:
 
 
 class Progress:
-    """One line on the terminal that says what is going on, gone when it is over."""
+    """One line on the terminal that says what is going on, gone when it is over; elsewhere nothing, or a line
+    for each step."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, plain_lines: bool = False) -> None:
         self._shown = False
+        self._plain_lines, self._last = plain_lines, ""
 
     def __call__(self, step: str) -> None:
         if is_terminal(sys.stderr):
             width = shutil.get_terminal_size().columns - 1
             _write(sys.stderr, f"{_CLEAR_LINE}{with_bar(terminal(step), width)}")
             self._shown = True
+        elif self._plain_lines and step != self._last:
+            say(step)
+            self._last = step
 
     def clear(self) -> None:
         if self._shown:
@@ -103,9 +108,9 @@ class Progress:
 
 
 @contextmanager
-def progress() -> Iterator[Progress]:
-    """Progress while something is done."""
-    line = Progress()
+def progress(*, plain_lines: bool = False) -> Iterator[Progress]:
+    """Progress while something is done; `plain_lines`: where there is no terminal, too."""
+    line = Progress(plain_lines=plain_lines)
     try:
         yield line
     finally:

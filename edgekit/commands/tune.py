@@ -90,6 +90,7 @@ def tune(
     """
     from edgekit import api
     from edgekit.reports import tuning
+    from edgekit.tuning.output import JOURNAL
 
     folder = Path(output or f"{title(model, name)}_tuned")
     limits = api.Limits(
@@ -106,21 +107,28 @@ def tune(
         jobs=settings.count(jobs, "--jobs") if jobs else os.cpu_count() or 1,
         dask=dask,
     )
-    with console.progress() as progress:
-        progress("reading the model")
-        found = api.tune(
-            api.convert(model, **bound_inputs(shape, dim, const, state, signature), name=name),
-            calib or None,
-            limits,
-            target=target,
-            labels=api.read_labels(labels) if labels else None,
-            folder=folder,
-            effort=effort,
-            ports=ports.value,
-            io=io.value,
-            count=count,
-            progress=progress,
-        )
+    try:
+        with console.progress(plain_lines=True) as progress:
+            progress("reading the model")
+            found = api.tune(
+                api.convert(model, **bound_inputs(shape, dim, const, state, signature), name=name),
+                calib or None,
+                limits,
+                target=target,
+                labels=api.read_labels(labels) if labels else None,
+                folder=folder,
+                effort=effort,
+                ports=ports.value,
+                io=io.value,
+                count=count,
+                progress=progress,
+            )
+    except KeyboardInterrupt:
+        if (folder / JOURNAL).is_file():
+            console.say(
+                f"interrupted; {folder / JOURNAL} has what was tried: the same command goes on from there"
+            )
+        raise
     emit("tune", found, tuning.lines(found, folder), json)
     if found.best is None:
         message, hint = tuning.why_not(found)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from edgekit.api import Tuned
 from edgekit.reports.results import size, table
-from edgekit.tuning.budget import costs, quality
+from edgekit.tuning.budget import costs, interval, least_samples, quality
 from edgekit.tuning.problem import Result
-from edgekit.tuning.tune import MissedLimit, TriedPoint, in_words
+from edgekit.tuning.tune import JUDGED_EVERY, MissedLimit, TriedPoint, in_words
 
 
 def lines(found: Tuned, folder: Path) -> list[str]:
@@ -36,7 +36,20 @@ def lines(found: Tuned, folder: Path) -> list[str]:
         "",
         *table(points, head, "<<>>>>>"),
         *notes,
+        *_few_samples(found, chosen.result),
         *(f"failed: {why}" for why in found.faults),
+    ]
+
+
+def _few_samples(found: Tuned, result: Result) -> list[str]:
+    """Where chance decides whether the limit of accuracy is kept."""
+    drop = found.budget.max_drop
+    if not drop or found.budget.is_certain(result):
+        return []
+    enough = least_samples(drop) * JUDGED_EVERY
+    return [
+        f"warning: {found.samples} samples show the change of accuracy to ±{interval(result):.1%}, "
+        f"which leaves open whether it keeps {drop:.1%}: give {enough:,} samples or more"
     ]
 
 
@@ -64,7 +77,7 @@ def _row(one: TriedPoint, mark: str) -> tuple[str, ...]:
         f"{result.flash:,}",
         f"{result.ram:,}",
         "" if result.instructions is None else f"{result.instructions:,}",
-        "" if result.accuracy is None else f"{result.accuracy:.2%}",
+        _accuracy(result),
         f"{min(result.sqnr_db, 999):.1f} dB",
     )
 
@@ -87,4 +100,11 @@ def _quality(found: Tuned, result: Result) -> str:
     if result.accuracy is None:
         return ratio
     before = found.budget.accuracy or 0.0
-    return f"accuracy {result.accuracy:.2%}, before {before:.2%}; outputs {ratio}"
+    return f"accuracy {_accuracy(result)}, before {before:.2%}; outputs {ratio}"
+
+
+def _accuracy(result: Result) -> str:
+    """With the confidence interval of its change."""
+    if result.accuracy is None:
+        return ""
+    return f"{result.accuracy:.2%}" + f" ±{interval(result):.1%}" * bool(result.judged)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -9,6 +10,8 @@ from edgekit.tuning.problem import LargestLayer, Result
 
 _MIN_DROP = 0.01  # a limit below this counts as this, where violations are compared
 _MIN_DB = 10.0
+_GOOD_DB = 25.0  # what quantize aims at, too
+_SCORE = 1.96  # of the normal distribution: 95 % within
 
 
 @dataclass(frozen=True)
@@ -42,14 +45,51 @@ class Budget:
         if self.min_sqnr is not None and found.sqnr_db < self.min_sqnr:
             yield "signal to noise", (self.min_sqnr - found.sqnr_db) / max(self.min_sqnr, _MIN_DB)
 
+    def is_certain(self, found: Result) -> bool:
+        """Is the limit of accuracy kept by all of the confidence interval?"""
+        if self.max_drop is None or self.accuracy is None or found.accuracy is None:
+            return True
+        return self.accuracy - found.accuracy + interval(found) <= self.max_drop + 1e-9
+
     def distance(self, found: Result) -> float:
         """0 where all limits are kept."""
         return sum(self.excess(found).values())
 
 
+def interval(found: Result) -> float:
+    """The half width of a 95 % confidence interval for the change of accuracy, by the samples whose answer
+    changed (Agresti and Min, for paired proportions)."""
+    return _half_width(found.won - found.lost, found.won + found.lost, found.judged)
+
+
+def _half_width(difference: int, changed: int, judged: int) -> float:
+    if not judged:
+        return 0.0
+    count = judged + 2  # half a sample more of each kind: lost, won, twice right, twice wrong
+    return _SCORE * math.sqrt(max(changed + 1 - difference**2 / count, 0.0)) / count
+
+
+def is_worse(found: Result, best: Result) -> bool:
+    """Is the accuracy less than another one by more than chance? Answers in which the two differ are at most
+    those that differ from the model as it came."""
+    apart = (best.accuracy or 0.0) - (found.accuracy or 0.0)
+    changed = min(found.lost + found.won + best.lost + best.won, found.judged)
+    return apart > _half_width(round(apart * found.judged), changed, found.judged)
+
+
+def least_samples(drop: float) -> int:
+    """Judged samples from which on a model that changes no answer is known to lose less than that."""
+    return math.ceil(_SCORE / drop)
+
+
 def quality(found: Result) -> tuple[float, float]:
     """What is better of two results: first that which users see, then what shows the finer differences."""
     return (found.accuracy or 0.0, min(found.sqnr_db, 200.0))
+
+
+def sufficient_db(found: Result) -> float:
+    """Signal to noise, as far as more of it matters."""
+    return min(found.sqnr_db, _GOOD_DB)
 
 
 def costs(found: Result) -> tuple[int, int, int]:

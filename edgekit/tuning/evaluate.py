@@ -49,16 +49,28 @@ class EvaluatedModel:
     scores: Sequence[str]
 
 
+@dataclass(frozen=True)
+class JudgedAnswers:
+    """Which samples are right, none without classes, and signal to noise of the worst output."""
+
+    right: tuple[bool, ...]
+    sqnr_db: float
+
+    @property
+    def accuracy(self) -> float | None:
+        return sum(self.right) / len(self.right) if self.right else None
+
+
 def evaluate(problem: TuningProblem, point: Point) -> Outcome:
     """The result of a point, or why there is none."""
     try:
         made = _made(problem, point)
-        accuracy, quality = _quality(problem, made)
+        answers = _judged(problem, made)
         graph = bring_integers_out(made.graph, problem.io)
         found = _measured(problem, point, graph)
     except EdgeKitError as error:
         return Fault(error.code, error.message, error.hint, error.exit_code == Exit.TOOLCHAIN)
-    return _result(found, accuracy, quality)
+    return _result(found, answers, _reference(problem))
 
 
 def model(problem: TuningProblem, point: Point) -> Graph:
@@ -75,7 +87,7 @@ def sensitivities(problem: TuningProblem) -> Mapping[str, float]:
 
 def reference(problem: TuningProblem) -> float | None:
     """The accuracy of the model as it came."""
-    return _quality(problem, _as_it_is(problem.graph))[0]
+    return _reference(problem).accuracy
 
 
 def _measured(problem: TuningProblem, point: Point, graph: Graph) -> Estimate:
@@ -86,7 +98,7 @@ def _measured(problem: TuningProblem, point: Point, graph: Graph) -> Estimate:
     return take(count=True) if is_unknown and problem.count == "missing" else found
 
 
-def _result(found: Estimate, accuracy: float | None, quality: float) -> Result:
+def _result(found: Estimate, answers: JudgedAnswers, before: JudgedAnswers) -> Result:
     run = found.run
     known = run is not None and not run.unknown
     bytes_of = {layer.origin: 0 for layer in found.layers}
@@ -97,8 +109,8 @@ def _result(found: Estimate, accuracy: float | None, quality: float) -> Result:
         taken[call.origin] += call.instructions or 0
     peak = found.peak
     return Result(
-        accuracy,
-        quality,
+        answers.accuracy,
+        answers.sqnr_db,
         found.flash_bytes,
         found.ram_bytes,
         run.total if run and known else None,
@@ -107,6 +119,9 @@ def _result(found: Estimate, accuracy: float | None, quality: float) -> Result:
         _heaviest(bytes_of),
         LargestLayer(peak.layer, sum(size for _, size in peak.tensors)) if peak else None,
         _heaviest(taken),
+        lost=sum(old > new for old, new in zip(before.right, answers.right, strict=True)),
+        won=sum(old < new for old, new in zip(before.right, answers.right, strict=True)),
+        judged=len(answers.right),
     )
 
 
@@ -162,20 +177,25 @@ def _search(known: Calibrated) -> FormatSearch:
     return known.search(Judge(known.graph, Gate(), known.measure, (), _quiet))
 
 
-def _quality(problem: TuningProblem, made: EvaluatedModel) -> tuple[float | None, float]:
-    """The share of samples that are right, and the signal to noise of the worst output."""
+@lru_cache(_KEPT)
+def _reference(problem: TuningProblem) -> JudgedAnswers:
+    return _judged(problem, _as_it_is(problem.graph))
+
+
+def _judged(problem: TuningProblem, made: EvaluatedModel) -> JudgedAnswers:
     truth: list[list[Array]] = []
     found: list[list[Array]] = []
-    right = 0
+    right: list[bool] = []
     for number, (sample, exact) in enumerate(zip(problem.judged, _answers(problem), strict=True)):
         given = dict(zip(made.graph.inputs, (sample[name] for name in problem.graph.inputs), strict=True))
         values = simulate.run_all(made.graph, given)
         truth.append(exact)
         found.append([real(values[name], made.graph.type(name)) for name in made.scores])
-        right += bool(problem.labels) and chosen(values[made.graph.outputs[0]]) == problem.labels[number]
+        if problem.labels:
+            right.append(bool(chosen(values[made.graph.outputs[0]]) == problem.labels[number]))
     outputs = zip(zip(*truth, strict=True), zip(*found, strict=True), strict=True)
     worst = min((sqnr(exact, made) for exact, made in outputs), default=math.inf)
-    return right / len(problem.judged) if problem.labels else None, worst
+    return JudgedAnswers(tuple(right), worst)
 
 
 @lru_cache(_KEPT)

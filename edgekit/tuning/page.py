@@ -10,7 +10,7 @@ from edgekit.core.quality import decibels
 from edgekit.reports import pages
 from edgekit.reports.pages import Cell
 from edgekit.reports.pages import number as coordinate
-from edgekit.tuning.budget import costs, quality
+from edgekit.tuning.budget import costs, interval, quality
 from edgekit.tuning.commands import commands
 from edgekit.tuning.problem import Point, Result, file_stem
 from edgekit.tuning.tune import TriedPoint, Tuned, in_words
@@ -108,7 +108,8 @@ def _facts(found: Tuned) -> list[tuple[str, str]]:
         if found.pace:
             facts.append(("time", found.pace.in_words(best.result.instructions)))
     if best.result.accuracy is not None and found.budget.accuracy is not None:
-        facts.append(("accuracy", f"{best.result.accuracy:.2%}, before {found.budget.accuracy:.2%}"))
+        share = f"{best.result.accuracy:.2%} ±{interval(best.result):.1%}"
+        facts.append(("accuracy", f"{share}, before {found.budget.accuracy:.2%}"))
     return [*facts, ("tried", f"{len(found.tried)} variants, judged by {found.samples} samples")]
 
 

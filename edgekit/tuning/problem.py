@@ -64,6 +64,9 @@ class Result:
     largest: LargestLayer | None = None  # in flash
     fullest: LargestLayer | None = None  # at which most of the RAM is in use
     slowest: LargestLayer | None = None
+    lost: int = 0  # samples that the model as it came has right, and this one wrong
+    won: int = 0  # the other way round
+    judged: int = 0  # samples that accuracy is a share of; 0: accuracy is exact
 
 
 @dataclass(frozen=True)

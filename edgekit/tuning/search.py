@@ -14,7 +14,7 @@ from itertools import chain, islice
 
 import numpy as np
 
-from edgekit.tuning.budget import Budget, costs, dominates, quality
+from edgekit.tuning.budget import Budget, costs, dominates, is_worse, quality, sufficient_db
 from edgekit.tuning.problem import BASES, BF16, F32, INT4, INT8, INT16, WHOLE, Outcome, Point, Result
 
 GENERATION = 4  # points that are decided upon together
@@ -69,14 +69,20 @@ class TuningSearch:
 
     @property
     def best(self) -> Point | None:
-        """Of the points within the budget that of the best quality; of equal ones the fastest, smallest."""
+        """Of the points within the budget whose accuracy is the best but for chance, that of the best
+        signal to noise; of equal ones the smallest. With a limit of accuracy, the fastest that is sure to
+        keep it."""
         results = self.results
         fits = [point for point in self.front if not self.budget.excess(results[point])]
+        if not fits:
+            return None
+        equal = [point for point in fits if not is_worse(results[point], results[fits[0]])]
         if self.budget.max_drop is None:
-            return fits[0] if fits else None
-        # Where accuracy is the limit, what it does not show is worth less than time.
-        key = {point: (-(results[point].accuracy or 0), *reversed(costs(results[point]))) for point in fits}
-        return min(fits, key=lambda point: key[point], default=None)
+            return min(equal, key=lambda point: (-quality(results[point])[1], costs(results[point])))
+        certain = [point for point in fits if self.budget.is_certain(results[point])]
+        if certain:
+            return min(certain, key=lambda point: _time(results[point]))
+        return min(equal, key=lambda point: (-sufficient_db(results[point]), _time(results[point])))
 
     @property
     def closest(self) -> Point | None:
@@ -137,3 +143,8 @@ def _step(left: int) -> int:
 
 def _descending(found: Result) -> tuple[float, ...]:
     return tuple(-x for x in quality(found))
+
+
+def _time(found: Result) -> tuple[float, ...]:
+    """Of equally fast results the smaller and better one comes first."""
+    return (*reversed(costs(found)), -found.sqnr_db)

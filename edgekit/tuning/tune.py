@@ -22,7 +22,7 @@ from edgekit.tuning.problem import Count, Fault, LargestLayer, Point, Result, Tu
 from edgekit.tuning.search import TuningSearch
 from edgekit.tuning.workers import Cluster, InProcess, Processes, Workers
 
-_JUDGED_EVERY = 4  # of the samples, one of so many has no part in anything but the judgement
+JUDGED_EVERY = 4  # of the samples, one of so many has no part in anything but the judgement
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def problem(
         hint = "tune the float model" + " without them" * bool(graph.states)
         raise EdgeKitError("E0210", f"{graph.name} {what}, which leaves nothing to try", hint=hint)
     numbers = range(len(samples))
-    apart = numbers[_JUDGED_EVERY - 1 :: _JUDGED_EVERY] or numbers
+    apart = numbers[JUDGED_EVERY - 1 :: JUDGED_EVERY] or numbers
     judged = [samples[i] for i in apart]
     if labels is not None:
         right = [int(labels[i]) for i in apart]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import concurrent.futures  # which imports processes when they are asked for: a web page has none
 import multiprocessing
+import signal
 from collections.abc import Iterator, Sequence
 from importlib import import_module
 from typing import Any, Protocol
@@ -114,6 +115,7 @@ _problem: list[TuningProblem] = []  # of a worker process: sent once, when it st
 
 
 def _remember(problem: TuningProblem) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C reaches all processes: this one ends without a word
     _problem[:] = [problem]
 
 

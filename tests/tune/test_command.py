@@ -71,6 +71,37 @@ def test_an_impossible_budget_names_the_closest_point_and_what_binds(cli: Comman
     assert len([json.loads(line) for line in Path("out/journal.jsonl").read_text().splitlines()]) == 1
 
 
+def test_ctrl_c_says_how_to_go_on(cli: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was tried before is kept, and the same command does not try it again."""
+    require("gcc")
+    tried: list[Point] = []
+    evaluate = workers.evaluate
+
+    def interrupted_at_the_second(problem: TuningProblem, point: Point) -> Outcome:
+        tried.append(point)
+        if len(tried) == 2:
+            raise KeyboardInterrupt
+        return evaluate(problem, point)
+
+    monkeypatch.setattr(workers, "evaluate", interrupted_at_the_second)
+    words = ("tune", MODEL, *SHORT, "--max-drop", "1%", "--budget", "2")
+    answer = cli(*words)
+    assert answer.code == 130
+    journal = Path("out/journal.jsonl")
+    hint = f"interrupted; {journal} has what was tried: the same command goes on from there\n"
+    assert answer.err.endswith(hint)
+    assert len(journal.read_text().splitlines()) == 1
+
+    answer = cli.ok(*words)
+    assert tried[1:] == [tried[1]] * 2
+    lines = answer.err.splitlines()
+    assert "tried 1 of 2" in [line.partition(",")[0] for line in lines], "plain lines without a terminal"
+    assert len(lines) == len(set(lines))
+    assert re.search(r"accuracy [\d.]+% ±[\d.]+%, before 100.00%", answer.out)
+    assert "warning: 6 samples show the change of accuracy to ±" in answer.out
+    assert "which leaves open whether it keeps 1.0%: give 784 samples or more" in answer.out
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -21,7 +21,7 @@ def test_the_example(cli: CommandLine, folder: Path) -> None:
     (block,) = re.findall(r"^```console\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     line, _, expected = block.removeprefix("$ ").partition("\n")
     answer = cli(*shlex.split(line)[1:])
-    assert checker.check_output(expected, answer.out + answer.err, doctest.ELLIPSIS), answer.out + answer.err
+    assert checker.check_output(expected, answer.out, doctest.ELLIPSIS), answer.out + answer.err
     assert Path("digits_tuned/digits.ek").exists()
 
 

@@ -5,11 +5,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from edgekit.core import target as targets
 from edgekit.core.errors import EdgeKitError
-from edgekit.tuning.budget import Budget, binding, dominates
+from edgekit.tuning.budget import Budget, binding, dominates, interval, is_worse
 from edgekit.tuning.journal import Journal
 from edgekit.tuning.output import Limits, board, claimed
 from edgekit.tuning.problem import WHOLE, Fault, LargestLayer, Outcome, Point, Result
@@ -85,6 +86,57 @@ def test_where_accuracy_is_the_limit_the_fastest_that_keeps_it_is_taken() -> Non
     assert best.instructions == min(
         found.instructions or 0 for found in search.results.values() if found.accuracy == 1.0
     )
+
+
+def test_one_sample_of_64_does_not_decide() -> None:
+    """All answers right and 30 dB against one answer lost and 35 dB: chance, so signal to noise decides, or
+    where accuracy is the limit, time. Ten lost answers are no chance."""
+    (some,) = results([Point()])
+    exact = replace(some, accuracy=1.0, judged=64, sqnr_db=30.0)
+    better = replace(some, accuracy=63 / 64, judged=64, lost=1, sqnr_db=35.0, flash=some.flash + 1)
+    worse = replace(some, accuracy=54 / 64, judged=64, lost=10, sqnr_db=60.0, instructions=1)
+    search = TuningSearch(Budget(accuracy=1.0), 0, {})
+    for point, found in ((Point(), exact), (Point(left=75), better), (Point(left=50), worse)):
+        search.add(point, found)
+    assert search.best == Point(left=75)
+
+
+@pytest.mark.parametrize(
+    ("drop", "lost", "sqnr_db", "left"),
+    [
+        (0.10, 1, 12.0, 75),  # certain: 1.6 % and 4.2 % more by chance
+        (0.05, 1, 12.0, 100),  # neither is certain, so 25 dB count
+        (0.05, 1, 26.0, 75),  # and where both have them, time
+        (0.02, 2, 26.0, 100),  # beyond the limit
+    ],
+)
+def test_a_limit_of_accuracy_is_kept_for_certain(drop: float, lost: int, sqnr_db: float, left: int) -> None:
+    (some,) = results([Point()])
+    assert some.instructions
+    search = TuningSearch(Budget(accuracy=1.0, max_drop=drop), 0, {})
+    search.add(Point(), replace(some, accuracy=1.0, judged=64, lost=2, won=2, sqnr_db=30.0))
+    faster = replace(some, accuracy=1 - lost / 64, judged=64, lost=lost, sqnr_db=sqnr_db)
+    search.add(Point(left=75), replace(faster, instructions=some.instructions // 2))
+    assert search.best == Point(left=left)
+
+
+def test_an_interval_has_the_change_in_it_19_of_20_times() -> None:
+    """Drawn: a variant loses 4 % of the answers and wins 2 %, on 400 samples."""
+    random = np.random.default_rng(0)
+    (some,) = results([Point()])
+    held = 0
+    for _ in range(2_000):
+        lost, won, _ = random.multinomial(400, [0.04, 0.02, 0.94])
+        found = replace(some, lost=int(lost), won=int(won), judged=400)
+        held += abs((won - lost) / 400 + 0.02) <= interval(found)
+    assert 0.94 < held / 2_000 < 0.97
+
+
+def test_accuracies_without_counts_are_exact() -> None:
+    (some,) = results([Point()])
+    assert interval(some) == 0
+    assert is_worse(replace(some, accuracy=0.99), replace(some, accuracy=1.0))
+    assert not is_worse(some, some)
 
 
 def test_the_front_is_beaten_by_nothing_and_beats_the_rest() -> None:
