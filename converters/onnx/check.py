@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -79,8 +80,17 @@ def function_key(proto: FunctionProto | NodeProto) -> FunctionKey:
 
 
 def label(node: NodeProto, index: int) -> str:
-    """The name by which a user finds a node."""
-    return node.name or (node.output[0] if node.output and node.output[0] else f"{node.op_type}#{index}")
+    """The name by which a user finds a node; behind the path of its module, where PyTorch wrote that."""
+    name = node.name or (node.output[0] if node.output and node.output[0] else f"{node.op_type}#{index}")
+    path = _module_path(node)
+    return f"{path}/{name}" if path else name
+
+
+def _module_path(node: NodeProto) -> str:
+    """The innermost module: the exporter of torch.export writes the list of their paths, and the operator."""
+    scopes = next((p.value for p in node.metadata_props if p.key == "pkg.torch.onnx.name_scopes"), "")
+    paths = re.findall(r"'([^']*)'", scopes)
+    return paths[-2] if len(paths) > 1 else ""
 
 
 def messages(message: Message) -> Iterator[Message]:

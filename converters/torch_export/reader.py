@@ -354,9 +354,20 @@ class TorchImporter:
 
 
 def _name(node: Record) -> str:
-    """What people call a node: as its (first) result."""
+    """What people call a node: the path of its module, and its (first) result."""
     names = [name for given in node.records("outputs") for name in result_names(given)]
-    return node.text("name", "") or (names[0] if names else operator(node.text("target")))
+    name = node.text("name", "") or (names[0] if names else operator(node.text("target")))
+    path = _module_path(node)
+    return f"{path}/{name}" if path else name
+
+
+def _module_path(node: Record) -> str:
+    """The innermost module that a node belongs to, as in `features.0`; empty in the outermost one."""
+    if "metadata" not in node:
+        return ""
+    stack = node.record("metadata").text("nn_module_stack", "").split(";")  # key,path,class of each module
+    _, _, path = stack[-1].partition(",")
+    return path.rpartition(",")[0].removeprefix("L['self'].")
 
 
 def _parts(node: Record) -> Iterator[tuple[str, Record]]:

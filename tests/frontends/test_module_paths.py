@@ -1,0 +1,49 @@
+"""Layers have the paths of the modules that they come from, in every table."""
+
+from pathlib import Path
+
+import onnx
+import pytest
+from onnx import TensorProto, helper
+from support.exports import SAMPLES
+
+from edgekit.converters.read import read
+from edgekit.core.passes.simplify import simplify
+
+X, Y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [2]) for name in "xy")
+
+
+@pytest.mark.parametrize(
+    ("file", "layers"),
+    [
+        ("net.pt2", ["conv/conv2d", "max_pool2d", "fc/linear"]),
+        ("net_pt2e_int8.pt2", ["conv/conv2d", "max_pool2d", "fc/linear"]),
+        ("net.onnx", ["bn/node_Conv_12", "node_max_pool2d", "fc/node_linear"]),  # its exporter fused the two
+        ("net_pt2e_int8.onnx", ["conv/node_conv2d", "node_max_pool2d", "fc/node_linear"]),
+        ("net_ts.onnx", ["/conv/Conv", "/MaxPool", "/fc/Gemm"]),  # names as the file has them
+    ],
+)
+def test_modules_of_torch_are_named(file: str, layers: list[str]) -> None:
+    found = simplify(read(SAMPLES / "torch" / file)).nodes
+    kinds = ("Conv2d", "Pool2d", "Dense")
+    assert [node.origin for node in found if type(node.op).__name__ in kinds] == layers
+
+
+@pytest.mark.parametrize(
+    ("scopes", "name"),
+    [
+        ("['', 'net', 'net.0', 'relu']", "net.0/r"),
+        ("['', 'relu']", "r"),
+        ("['relu']", "r"),
+        ("[]", "r"),
+        ("no list", "r"),
+        ("['*/ int x; /*', 'relu']", "*/ int x; /*/r"),  # text, which printers escape
+    ],
+)
+def test_scopes_of_an_onnx_file_are_text(scopes: str, name: str, tmp_path: Path) -> None:
+    node = helper.make_node("Relu", ["x"], ["y"], name="r")
+    node.metadata_props.add(key="pkg.torch.onnx.name_scopes", value=scopes)
+    graph = helper.make_graph([node], "g", [X], [Y])
+    path = tmp_path / "net.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=10), path)
+    assert [node.origin for node in read(path).nodes] == [name]
