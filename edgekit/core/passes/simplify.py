@@ -15,6 +15,7 @@ from edgekit.core.passes.common import common
 from edgekit.core.passes.constants import constants
 from edgekit.core.passes.idioms import idioms
 from edgekit.core.passes.integer_layers import integer_layers
+from edgekit.core.passes.low_rank import low_rank
 from edgekit.core.passes.reshapes import reshapes
 from edgekit.core.passes.rows import rows
 from edgekit.core.passes.transposes import transposes
@@ -30,6 +31,7 @@ PASSES: tuple[Pass, ...] = (
     idioms,
     attention,
     affine,
+    low_rank,
     clamps,
     integer_layers,
     dead_channels,
