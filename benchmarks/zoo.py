@@ -70,7 +70,8 @@ Right: {right} of {count} files; different or refused: {wrong}; not comparable: 
   {macs:.0f} M MACs, those with states and those that are quantized have no such figure.
 - **ONNX Runtime's**: the best of its static methods MinMax, Percentile and Entropy, with the same samples, a
   scale for each channel of weights, and as much time for each, before the softmax, too. Operators that it
-  does not know in int8 stay in floats. TFLite files have no such figure.
+  does not know in int8 stay in floats; where all do, as in branches of If, and for TFLite files there is no
+  such figure.
 - **times as fast**: as ONNX Runtime or LiteRT with XNNPACK, taking turns in one process, at least {rounds}
   rounds, one thread each. The machine also did other work, which slows both.{gaps}
 

@@ -51,6 +51,7 @@ def int8_quality(
     if source is not None:
         made = [_within(seconds, _theirs, (source, graph, choice, bound, method)) for method in METHODS]
         ratios = [float(found) for found in made if found]
+        ratios = [found for found in ratios if math.isfinite(found)]  # else nothing was quantized
         theirs = f"{max(ratios):.1f}" if ratios else ""
     return ours or f"more than {seconds:.0f} s", theirs
 

@@ -134,6 +134,7 @@ def build(
     from edgekit import api
     from edgekit.codegen.text.tables import left_out
     from edgekit.core import target as targets
+    from edgekit.integer_ports import float_ports_note
     from edgekit.reports import library_page, pages, results
 
     if html:
@@ -174,6 +175,8 @@ def build(
         pages.save(Path(html), library_page.render(figures, library_page.PageOptions(graph=graph)))
     emit("build", found, results.build(found, verbose=verbose), json)
     note_left_open(model, graph)
+    if note := float_ports_note(graph, found.working_bytes, model):
+        console.say(f"note: {note}")
     if note := left_out(graph.tokenizer):
         console.say(f"note: {note}")
     if found.warning:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
+import typer
+
 from edgekit import console, settings
 from edgekit.command_help import Panel
 from edgekit.commands._shared import (
@@ -28,6 +30,7 @@ from edgekit.commands._shared import (
     title,
     written,
 )
+from edgekit.commands.quantize import Io
 
 PANEL = Panel.MODELS
 
@@ -46,6 +49,9 @@ def convert(
     mean: Mean = None,
     std: Std = None,
     raw: Raw = None,
+    io: Annotated[
+        Io, typer.Option("--io", help="Type of inputs and outputs of a quantized model; float keeps them.")
+    ] = Io.FLOAT,
     name: Name = "",
     json: Json = False,
 ) -> None:
@@ -54,11 +60,13 @@ def convert(
     edgekit convert digits.onnx                     # to digits.ek
     edgekit convert digits.onnx --dim batch=4       # with a dimension that the file leaves open
     edgekit convert digits.onnx --std 16 -o raw.ek  # for bytes from 0 to 16
+    edgekit convert int8.onnx --io int8             # integers in and out, where floats only become integers
     """
     from edgekit import api
     from edgekit.api.models import left_over
     from edgekit.api.text import left_out_tokenizer
     from edgekit.inspection import broken_weights, float_layers
+    from edgekit.integer_ports import with_integer_ports
     from edgekit.reports import results
 
     path = output or f"{title(model, name)}.ek"
@@ -72,6 +80,8 @@ def convert(
         name=name,
         **raw_inputs,
     )
+    if io is not Io.FLOAT:
+        graph = with_integer_ports(graph, io.value)
     api.save(graph, path)
     found = results.Conversion.of(graph, path)
     emit("convert", found, results.conversion(found), json)

@@ -53,6 +53,7 @@ def estimate(
     edgekit estimate digits.onnx -t stm32f407 --count  # instructions to the last one, slower
     """
     from edgekit import api
+    from edgekit.integer_ports import float_ports_note
     from edgekit.reports import footprint
 
     with console.progress() as progress:
@@ -70,3 +71,5 @@ def estimate(
             weight_growth=weight_growth,
         )
     emit("estimate", found, footprint.estimate(found), json)
+    if note := float_ports_note(graph, found.ram_bytes, model):
+        console.say(f"note: {note}")
