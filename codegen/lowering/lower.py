@@ -18,6 +18,7 @@ from edgekit.codegen.lowering.call_rules import rewritten
 from edgekit.codegen.lowering.fuse import fuse_sums
 from edgekit.codegen.lowering.loops import body_of, inlined
 from edgekit.codegen.lowering.regions import guarded, ordered, reads, region_task
+from edgekit.codegen.lowering.rotary_and_swiglu import fuse_idioms
 from edgekit.codegen.lowering.splits import in_parts
 from edgekit.codegen.lowering.tied_weights import with_tied_tables
 from edgekit.codegen.lowering.transposed_conv import as_convolution
@@ -64,6 +65,7 @@ def _layers(
     """The layers, with those of the bodies of loops, whose tensors are added to `values`."""
     layers = []
     found = [as_convolution(layer_of(graph, node), graph, target) for node in graph.nodes]
+    found = found if target.gpu else fuse_idioms(graph, found)
     for layer in fuse_sums(graph, found, target):
         if isinstance(layer.node.op, While):
             layers.append(layer)

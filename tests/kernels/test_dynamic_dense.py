@@ -10,16 +10,19 @@ from support.called import kernels
 
 from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import compile_graph
+from edgekit.core import simulate
 from edgekit.core.builder import Builder
 from edgekit.core.ops.dynamic_rows import DynamicDense, QuantizeRows
 from edgekit.core.types import DType, Type
 
+TARGETS: tuple[tuple[str, Optimize, str], ...] = (
+    ("cortex-m4", "size", "-Os"),
+    ("cortex-m7", "speed", "-O2"),
+)
 LARGEST = 512  # weights of a group, of which sums times 256 have 31 bits
 
 
-@pytest.mark.parametrize(
-    ("name", "optimize", "level"), [("cortex-m4", "size", "-Os"), ("cortex-m7", "speed", "-O2")]
-)
+@pytest.mark.parametrize(("name", "optimize", "level"), TARGETS)
 def test_rows_of_bytes_and_nibbles(name: str, optimize: Optimize, level: str, tmp_path: Path) -> None:
     """Blocks of four outputs and rests, one group and several, a shorter last one; and the largest sums."""
     builder, numbers = Builder(), np.random.default_rng(5)
@@ -54,4 +57,27 @@ def test_weights_that_leave_pairs_take_portable_code() -> None:
     rows = builder.add(QuantizeRows(), x)
     y = builder.add(DynamicDense(8), *rows, w, scale, builder.const(np.zeros(2, np.float32)))
     program = compile_graph(builder.graph("layer", [x], y), load("cortex-m7", "zig"))
-    assert not kernels(program, "dsp")
+    assert set(kernels(program, "dsp")) == {"quantize_rows"}
+
+
+@pytest.mark.parametrize(("name", "optimize", "level"), TARGETS)
+def test_rows_of_all_magnitudes(name: str, optimize: Optimize, level: str, tmp_path: Path) -> None:
+    """Halves that are rounded, rows of 0, of subnormals, with infinities and NaN; whole fours and not."""
+    builder, numbers = Builder(), np.random.default_rng(6)
+    given, outputs = {}, []
+    for n in (4, 7, 24):
+        x = builder.input(f"x{n}", Type(DType.F32, (8, n)))
+        data = numbers.normal(size=(8, n)).astype(np.float32)
+        data[1], data[2], data[3] = data[1] * 1e-42, data[2] * 1e38, np.arange(n) / 2
+        data[3, 0] = -127
+        data[4], data[5, 1], data[6, 2], data[7] = 0, np.inf, np.nan, -(data[7] ** 2)
+        given[x] = data
+        outputs += builder.add(QuantizeRows(), x)
+    program = compile_graph(builder.graph("rows", list(given), outputs), load(name, "zig"))
+    assert len(kernels(program, "dsp")) == 1
+    found, expected = (
+        drive(program, tmp_path, optimize, level).run(program, given),
+        simulate.run(program.graph, given),
+    )
+    for output in outputs:
+        np.testing.assert_array_equal(found[output], expected[output], err_msg=output)

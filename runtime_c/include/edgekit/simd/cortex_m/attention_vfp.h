@@ -87,15 +87,15 @@ static EK_ASSEMBLY void ek_pair_scores(const float *q EK_IN_ASSEMBLY, const floa
 /* w = 2^(w - most), at least 2^-126, and adds them to the sums; NaN stays. x = n + r: a polynomial in r, and n is added to
  * its exponent.
  *
- * Called with  r0 w, r1 keys, r2 the pair
+ * Called with  r0 w, r1 keys, r2 the pair, r3 what rounds, -126, and the coefficients
  * Floats       s0 s1 x, s2 s3 n, s4-s9 and s10-s15 the polynomials, s16 s17 most, s18 s19 sums, s20 what rounds, s21 -126 */
-static EK_ASSEMBLY void ek_pair_weights(
-    float *w EK_IN_ASSEMBLY, int32_t keys EK_IN_ASSEMBLY, struct ek_attention_pair *pair EK_IN_ASSEMBLY)
+static EK_ASSEMBLY void ek_pair_weights(float *w EK_IN_ASSEMBLY, int32_t keys EK_IN_ASSEMBLY,
+    struct ek_attention_pair *pair EK_IN_ASSEMBLY, const float *terms EK_IN_ASSEMBLY)
 {
     __asm volatile(
         "push {r4-r6, lr}\n"
         "vpush {s16-s21}\n"
-        "adr r12, 2f\n"
+        "mov r12, r3\n"
         "vldm r2, {s16-s19}\n"
         "vldm r12!, {s20-s21}\n"
         "1:\n"
@@ -136,11 +136,7 @@ static EK_ASSEMBLY void ek_pair_weights(
         "add r2, r2, #8\n"
         "vstm r2, {s18-s19}\n"
         "vpop {s16-s21}\n"
-        "pop {r4-r6, pc}\n"
-        ".p2align 2\n"
-        "2:\n"
-        ".word 0x4B400000, 0xC2FC0000\n" /* 1.5 2^23, -126 */
-        ".word 0x3AADDD09, 0x3C1E7544, 0x3D635BA9, 0x3E75FCDE, 0x3F317215, 0x3F800000\n");
+        "pop {r4-r6, pc}\n");
 }
 
 #define EK_PAIR_VALUE(y, other, v)                                                                           \
@@ -184,11 +180,13 @@ static EK_ASSEMBLY void ek_pair_values(float *y EK_IN_ASSEMBLY, float *other EK_
 /* Weights of scores; what was added up of the sums so far shrinks. */
 static EK_SHARED void ek_pair_softmax(struct ek_attention_pair *pair)
 {
+    static const float terms[] = {12582912.0f, -126.0f, 1.32647261e-3f, 9.67151299e-3f, 5.55073358e-2f,
+        2.40222424e-1f, 6.93147004e-1f, 1.0f};
     const float sum = pair->sum[0], other = pair->sum[1];
-    ek_pair_weights(pair->shrink, 1, pair);
+    ek_pair_weights(pair->shrink, 1, pair, terms);
     pair->sum[0] = sum * pair->shrink[0];
     pair->sum[1] = other * pair->shrink[1];
-    ek_pair_weights(pair->w, pair->keys, pair);
+    ek_pair_weights(pair->w, pair->keys, pair, terms);
 }
 
 #endif

@@ -202,18 +202,18 @@ static EK_SHARED int32_t *ek_group_of_row(
         "strd r2, r3, [sp, #16]\n"                                                                           \
         "str r12, [sp, #24]\n"                                                                               \
         "bne 1b\n"                                                                                           \
+    "b 4f\n"                                                                                                 \
+    "5:\n" /* less than four outputs */                                                                      \
+    "vstr s0, [r3]\n"                                                                                        \
+    "cmp r12, #-3\n"                                                                                         \
+    "beq 4f\n"                                                                                               \
+    "vstr s1, [r3, #4]\n"                                                                                    \
+    "cmp r12, #-2\n"                                                                                         \
+    "beq 4f\n"                                                                                               \
+    "vstr s2, [r3, #8]\n"                                                                                    \
     "4:\n"                                                                                                   \
     "add sp, sp, #40\n"                                                                                      \
-    "pop {r4-r11, pc}\n"                                                                                     \
-    "5:\n" /* less than four outputs */                                                                      \
-        "vstr s0, [r3]\n"                                                                                    \
-        "cmp r12, #-3\n"                                                                                     \
-        "beq 4b\n"                                                                                           \
-        "vstr s1, [r3, #4]\n"                                                                                \
-        "cmp r12, #-2\n"                                                                                     \
-        "beq 4b\n"                                                                                           \
-        "vstr s2, [r3, #8]\n"                                                                                \
-        "b 4b\n"
+    "pop {r4-r11, pc}\n"
 /* clang-format on */
 
 static EK_ASSEMBLY void ek_s8f32_row(const struct ek_dynamic_row *row EK_IN_ASSEMBLY)

@@ -1,0 +1,159 @@
+"""Rotary embeddings and SwiGLU as one call each, and what is left as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support import boards, x86
+from support.called import kernels
+
+from edgekit.codegen.printing.render import Optimize
+from edgekit.codegen.program import compile_graph
+from edgekit.core import simulate
+from edgekit.core.builder import Builder
+from edgekit.core.ir import Graph
+from edgekit.core.ops.activations import Swish
+from edgekit.core.ops.arithmetic import Add, Mul, Neg, Sub
+from edgekit.core.ops.concat import Concat
+from edgekit.core.ops.slice import Slice
+from edgekit.core.types import DType, Type
+
+SHAPE = (1, 3, 5, 6)
+HALF = SHAPE[-1] // 2
+TARGETS: tuple[tuple[str, Optimize], ...] = (
+    ("cortex-m4", "size"),
+    ("cortex-m7", "speed"),
+    ("x86-64-avx2", "size"),
+)
+
+
+class Net(Builder):
+    """A graph in the making."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inputs: list[str] = []
+
+    def given(self, name: str, *shape: int) -> str:
+        self.inputs.append(self.input(name, Type(DType.F32, shape)))
+        return name
+
+    def gate(self, x: str, steepness: float = 1.0) -> str:
+        return self.one(Swish(), x, self.const(np.array(steepness, np.float32)))
+
+    def halves(self, x: str, shape: tuple[int, ...] = SHAPE) -> tuple[str, str]:
+        ones, part = (1,) * 4, (*shape[:-1], shape[-1] // 2)
+        first, second = (self.one(Slice((0, 0, 0, at), ones, part), x) for at in (0, part[-1]))
+        return first, second
+
+    def turned(self, a: str, b: str, cos: str, sin: str, swapped: bool = False) -> str:
+        """The products in another order where `swapped`."""
+        minus = self.one(Sub(), self.one(Mul(), a, cos), self.one(Mul(), b, sin))
+        plus = [self.one(Mul(), b, cos), self.one(Mul(), *((sin, a) if swapped else (a, sin)))]
+        return self.one(Concat(3), minus, self.one(Add(), *(plus[::-1] if swapped else plus)))
+
+    def made(self, *outputs: str) -> Graph:
+        return self.graph("net", self.inputs, outputs)
+
+
+def angles(net: Net, width: int, heads: int = 1) -> tuple[str, str]:
+    return net.given("cos", 1, heads, SHAPE[2], width), net.given("sin", 1, heads, SHAPE[2], width)
+
+
+def halves(net: Net) -> Graph:
+    """As the converter of transformers writes it."""
+    x, (cos, sin) = net.given("x", *SHAPE), angles(net, HALF)
+    return net.made(net.turned(*net.halves(x), cos, sin))
+
+
+def halves_in_another_order(net: Net) -> Graph:
+    x, (cos, sin) = net.given("x", *SHAPE), angles(net, HALF)
+    return net.made(net.turned(*net.halves(x), cos, sin, swapped=True))
+
+
+def wholes(net: Net) -> Graph:
+    """As torch.export writes it: x cos + [-b, a] sin, where each half has angles of its own."""
+    x, (cos, sin) = net.given("x", *SHAPE), angles(net, 2 * HALF)
+    a, b = net.halves(x)
+    other = net.one(Mul(), net.one(Concat(3), net.one(Neg(), b), a), sin)
+    return net.made(net.one(Add(), other, net.one(Mul(), x, cos)))
+
+
+def gated(net: Net) -> Graph:
+    """Of an odd count; the gate is the second factor."""
+    x, y = net.given("x", 3, 31), net.given("y", 3, 31)
+    return net.made(net.one(Mul(), y, net.gate(x)))
+
+
+def of_heads(net: Net) -> Graph:
+    """Each head has angles of its own."""
+    x, (cos, sin) = net.given("x", *SHAPE), angles(net, HALF, heads=3)
+    return net.made(net.turned(*net.halves(x), cos, sin))
+
+
+def of_two(net: Net) -> Graph:
+    """The halves are of two tensors."""
+    x, other, (cos, sin) = net.given("x", *SHAPE), net.given("other", *SHAPE), angles(net, HALF)
+    return net.made(net.turned(net.halves(x)[0], net.halves(other)[1], cos, sin))
+
+
+def backwards(net: Net) -> Graph:
+    """The halves change places, which turns the other way."""
+    x, (cos, sin) = net.given("x", *SHAPE), angles(net, HALF)
+    return net.made(net.turned(*net.halves(x)[::-1], cos, sin))
+
+
+def seen(net: Net) -> Graph:
+    """The gate is an output, too."""
+    x, y = net.given("x", 3, 31), net.given("y", 3, 31)
+    gate = net.gate(x)
+    return net.made(net.one(Mul(), gate, y), gate)
+
+
+def steeper(net: Net) -> Graph:
+    x, y = net.given("x", 3, 31), net.given("y", 3, 31)
+    return net.made(net.one(Mul(), net.gate(x, 1.702), y))
+
+
+def broadcast(net: Net) -> Graph:
+    x, y = net.given("x", 3, 31), net.given("y", 1, 31)
+    return net.made(net.one(Mul(), net.gate(x), y))
+
+
+FUSED: dict[Callable[[Net], Graph], str] = {
+    halves: "rotary",
+    halves_in_another_order: "rotary",
+    wholes: "rotary",
+    gated: "swiglu",
+}
+OTHERS = (of_heads, of_two, backwards, seen, steeper, broadcast)
+
+
+@pytest.mark.parametrize(("name", "optimize"), TARGETS)
+@pytest.mark.parametrize("net", FUSED)
+def test_operators_are_one_call(
+    net: Callable[[Net], Graph], name: str, optimize: Optimize, tmp_path: Path
+) -> None:
+    graph = net(Net())
+    is_board = name.startswith("cortex")
+    support: Any = boards if is_board else x86
+    program = compile_graph(graph, support.load(name, "zig" if is_board else "gcc"))
+    assert [line.call.kernel for line in program.lines] == [FUSED[net]]
+    if net is gated and is_board:
+        assert kernels(program, "vfp") == {"swiglu_f32": 1}
+    numbers = np.random.default_rng(3)
+    given = {n: numbers.normal(size=graph.type(n).shape).astype(np.float32) * 9 for n in graph.inputs}
+    driver = support.drive(program, tmp_path, optimize, *(("-O2",) if is_board else ()))
+    found, expected = driver.run(program, given), simulate.run(graph, given)
+    for output in graph.outputs:
+        np.testing.assert_allclose(found[output], expected[output], rtol=2e-6, atol=1e-5)
+
+
+@pytest.mark.parametrize("net", OTHERS)
+def test_what_differs_stays(net: Callable[[Net], Graph]) -> None:
+    program = compile_graph(net(Net()), boards.load("cortex-m7", "zig"))
+    assert not {"rotary", "swiglu"} & {line.call.kernel for line in program.lines}
