@@ -105,7 +105,7 @@ def _residual(net: Layers, channels: int, k: int) -> None:
     height, width = net.image(channels, k * k * channels * channels)
     stride = net.pick(1, 1, 2)
     y = net.builder.add(
-        Conv2d((stride, stride), _pads(k, k, (stride, stride)), dtype=net.dtype),
+        Conv2d((stride, stride), _pads(k, k, (stride, stride)), dtype=net.dtype, lo=net.pick(0.0, -np.inf)),
         net.x(1, stride * height, stride * width, channels),
         *net.weights(channels, k, k, channels),
         quant=net.quant(net.kinds[2]),

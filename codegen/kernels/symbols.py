@@ -61,8 +61,10 @@ class KernelId:
 
 def kernel_id(call: Call, variant: Variant, isas: Sequence[str]) -> KernelId:
     """Of the instance that a call needs, where it takes this kernel on a target with these sets."""
-    if call.rule == "e_wide" and variant.rules.get("e_wide", "") == variant.rules.get("e"):
-        call = replace(call, rule="e")  # weights are larger, code is the same: layers share it
+    if call.rule in variant.rules:
+        # Where two rules are the same code, layers share it.
+        code = variant.rules[call.rule]
+        call = replace(call, rule=next(rule for rule, name in variant.rules.items() if name == code))
     better = isas[: isas.index(variant.isa)]
     beside = any(other.name == variant.name for isa in better for other in variants(isa, call.kernel))
     return KernelId(instance_name(call), variant.name, variant.isa, beside)

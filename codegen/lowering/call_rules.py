@@ -23,6 +23,8 @@ Rule = Callable[[Call, Graph, Target], Call | None]
 
 # Reading channels-first data with strides beats a copy only while a pixel is few cache lines.
 _MAX_STRIDED_CHANNELS = 16
+# Kernels may add the zero point in front of the shift, to a number of 30 bits.
+_LEAST_EXPONENT_UP = -22
 
 
 def rewritten(call: Call, graph: Graph, target: Target) -> Call:
@@ -70,6 +72,8 @@ def halves_up(call: Call, graph: Graph, target: Target) -> Call | None:
     """TFLite's rule with halves that go up, not away from zero, where the target has a kernel for that and
     bounds leave no results below zero."""
     up = f"{call.rule}_up"
+    if call.facts.get("least_exponent", 0) < _LEAST_EXPONENT_UP:
+        return None
     if call.types.get("Y") is not DType.S8 or not _has_rule(call, up, target):
         return None
     zero, low = call.params["zero"], call.params["lo"]

@@ -42,8 +42,16 @@ WRONG = {
     "size": ("EK_DOTS_S8, 4, 0, EK_DOTS_TFL, 32,", "EK_DOTS_S8, 4, 0, EK_DOTS_TFL, 36,", SIZES),
     "size of a depthwise layer": ("EK_FOURS(0, EK_DOTS_E, 20,", "EK_FOURS(0, EK_DOTS_E, 24,", SIZES),
     "size of four bits": ("EK_ASSEMBLY_SIZE(4, 7, 4 * 20)", "EK_ASSEMBLY_SIZE(4, 7, 4 * 24)", SIZES),
-    "size of two pixels": ("BYTES, 96, 0, EK_PAIR_TFL, 56,", "BYTES, 96, 0, EK_PAIR_TFL, 60,", SIZES),
-    "turn of two pixels": ("EK_PAIR_HALVES, 88, 0, EK_PAIR_TFL", "EK_PAIR_HALVES, 92, 0, EK_PAIR_TFL", TURNS),
+    "size of two pixels": (
+        "EK_PAIR_TFL, 56, EK_PAIR_OFFSET",
+        "EK_PAIR_TFL, 60, EK_PAIR_OFFSET",
+        "code is not 3 * ",
+    ),
+    "turn of two pixels": (
+        "EK_PAIR_HALVES, 88, 0, EK_PAIR_FIRST_TFL,",
+        "EK_PAIR_HALVES, 92, 0, EK_PAIR_FIRST_TFL,",
+        TURNS,
+    ),
     "turn of a row": ("EK_ROW_BYTES, 56, 0, EK_DOTS_TFL", "EK_ROW_BYTES, 92, 0, EK_DOTS_TFL", TURNS),
     "encoding": ('"add.w " #sum ", " #sum ", lr', '"add " #sum ", " #sum ", lr', SIZES),
 }

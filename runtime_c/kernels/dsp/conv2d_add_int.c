@@ -1,7 +1,7 @@
 /* Convolution of int8 and a sum by factors, with DSP instructions. Each window is gathered once for all outputs, and
  * each pixel is made beside y, as what is added may lie there: see im2col_dsp.h and gemm_dsp.h.
  * @for X=s8 W=s8 Y=s8 S=s32
- * @rule tfl e e_wide=e
+ * @rule tfl tfl_up=tfl e e_wide=e
  * @when groups == 1 and step_c == 1 and acc_bits + weight_shift <= 30 and weight_shift <= 7
  * @when add[3] > 1 and add[4] == -128 and add[5] == 127
  * @pack w: O/8! HWI/4! o8 hwi4(0213) : s16 x{2 << weight_shift}
@@ -11,7 +11,7 @@
 /* Convolution and sum of int8 with DSP instructions, weights in 8 bits: half the flash, half as many instructions more.
  * @as dsp/conv2d_add_int.bytes
  * @for X=s8 W=s8 Y=s8 S=s32
- * @rule tfl=tfl_bytes e=e_bytes e_wide=e_bytes
+ * @rule tfl=tfl_bytes tfl_up=tfl_bytes e=e_bytes e_wide=e_bytes
  * @when compact
  * @when groups == 1 and step_c == 1 and acc_bits <= 30 and weight_shift == 0
  * @when add[3] > 1 and add[4] == -128 and add[5] == 127

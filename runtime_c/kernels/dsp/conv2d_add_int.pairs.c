@@ -1,7 +1,7 @@
 /* Convolution of int8 and a sum by factors, with DSP instructions, two pixels at a time. They are made beside y, as what is
  * added may be there: see im2col_pairs_dsp.h and pixel_pairs_dsp.h.
  * @for X=s8 W=s8 Y=s8 S=s32
- * @rule tfl=pair_tfl e=pair_e e_wide=pair_e
+ * @rule tfl=pair_tfl tfl_up=pair_tfl_up e=pair_e e_wide=pair_e
  * @when groups == 1 and step_c == 1 and acc_bits + weight_shift <= 30 and weight_shift <= 7
  * @when add[3] > 1 and add[4] == -128 and add[5] == 127 and out_h * out_w > 1
  * @pack w: O/4! H WI/4! wi4/2(0213) o4 wi2 : s16 x{2 << weight_shift}
@@ -11,7 +11,7 @@
 /* The same with weights in 8 bits.
  * @as dsp/conv2d_add_int.pairs_bytes
  * @for X=s8 W=s8 Y=s8 S=s32
- * @rule tfl=pair_tfl_bytes e=pair_e_bytes e_wide=pair_e_bytes
+ * @rule tfl=pair_tfl_bytes tfl_up=pair_tfl_up_bytes e=pair_e_bytes e_wide=pair_e_bytes
  * @when compact
  * @when groups == 1 and step_c == 1 and acc_bits <= 23 and weight_shift == 0 and least_weight > -128
  * @when add[3] > 1 and add[4] == -128 and add[5] == 127 and out_h * out_w > 1

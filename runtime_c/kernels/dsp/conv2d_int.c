@@ -1,7 +1,7 @@
 /* Convolution of int8 with DSP instructions. Each window is gathered once for all outputs of a group: see
  * im2col_dsp.h and gemm_dsp.h.
  * @for X=s8 W=s8 Y=s8 S=s32
- * @rule tfl e e_wide=e
+ * @rule tfl tfl_up=tfl e e_wide=e
  * @when step_c == 1 and acc_bits + weight_shift <= 30 and weight_shift <= 7
  * @pack w: G O/8! HWI/4! o8 hwi4(0213) : s16 x{2 << weight_shift}
  * @pack b: G O/8! o8 : s32 x{2 << weight_shift}
@@ -11,7 +11,7 @@
 /* Convolution of int8 with DSP instructions, weights in 8 bits: half the flash, half as many instructions more.
  * @as dsp/conv2d_int.bytes
  * @for X=s8 W=s8 Y=s8 S=s32
- * @rule tfl=tfl_bytes e=e_bytes e_wide=e_bytes
+ * @rule tfl=tfl_bytes tfl_up=tfl_bytes e=e_bytes e_wide=e_bytes
  * @when compact
  * @when step_c == 1 and acc_bits <= 30 and weight_shift == 0
  * @pack w: G O/8! HWI/4! o8 hwi4 : s8
@@ -31,13 +31,13 @@
 /* Convolution of an int8 image in planes of channels with DSP instructions: see im2col_chw_dsp.h.
  * @as dsp/conv2d_int.chw cells=planes
  * @for X=s8 W=s8 Y=s8 S=s32
- * @rule tfl e e_wide=e
+ * @rule tfl tfl_up=tfl e e_wide=e
  * @when step_c > 1 and acc_bits + weight_shift <= 30 and weight_shift <= 7
  * @order windows 1 */
 /* Convolution of an int8 image in planes of channels with DSP instructions, weights in 8 bits.
  * @as dsp/conv2d_int.chw_bytes cells=planes
  * @for X=s8 W=s8 Y=s8 S=s32
- * @rule tfl=tfl_bytes e=e_bytes e_wide=e_bytes
+ * @rule tfl=tfl_bytes tfl_up=tfl_bytes e=e_bytes e_wide=e_bytes
  * @when compact
  * @when step_c > 1 and acc_bits <= 30 and weight_shift == 0
  * @pack w: G O/8! HWI/4! o8 hwi4 : s8

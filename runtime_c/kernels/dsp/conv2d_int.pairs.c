@@ -1,6 +1,6 @@
 /* Convolution of int8 with DSP instructions, two pixels at a time: see im2col_pairs_dsp.h and pixel_pairs_dsp.h.
  * @for X=s8 W=s8 Y=s8 S=s32
- * @rule tfl=pair_tfl e=pair_e e_wide=pair_e
+ * @rule tfl=pair_tfl tfl_up=pair_tfl_up e=pair_e e_wide=pair_e
  * @when step_c == 1 and out_h * out_w > 1 and acc_bits + weight_shift <= 30 and weight_shift <= 7
  * @pack w: G O/4! H WI/4! wi4/2(0213) o4 wi2 : s16 x{2 << weight_shift}
  * @pack b: G O/4! o4 : s32 x{2 << weight_shift}
@@ -10,7 +10,7 @@
 /* The same with weights in 8 bits.
  * @as dsp/conv2d_int.pairs_bytes
  * @for X=s8 W=s8 Y=s8 S=s32
- * @rule tfl=pair_tfl_bytes e=pair_e_bytes e_wide=pair_e_bytes
+ * @rule tfl=pair_tfl_bytes tfl_up=pair_tfl_up_bytes e=pair_e_bytes e_wide=pair_e_bytes
  * @when compact
  * @when step_c == 1 and out_h * out_w > 1 and acc_bits <= 23 and weight_shift == 0 and least_weight > -128
  * @pack w: G O/4! H WI/4! wi4/2(0213) o4/2 wi2 o2 : carry s8
@@ -21,7 +21,7 @@
 /* An int8 image in planes of channels: see im2col_chw_dsp.h.
  * @as dsp/conv2d_int.pairs_chw cells=planes
  * @for X=s8 W=s8 Y=s8 S=s32
- * @rule tfl=pair_tfl e=pair_e e_wide=pair_e
+ * @rule tfl=pair_tfl tfl_up=pair_tfl_up e=pair_e e_wide=pair_e
  * @when step_c > 1 and out_h * out_w > 1 and acc_bits + weight_shift <= 30 and weight_shift <= 7
  * @pack w: G O/4! H WI/4! wi4/2(0213) o4 wi2 : s16 x{2 << weight_shift}
  * @pack b: G O/4! o4 : s32 x{2 << weight_shift}
@@ -31,7 +31,7 @@
 /* An int8 image in planes of channels, weights in 8 bits.
  * @as dsp/conv2d_int.pairs_chw_bytes cells=planes
  * @for X=s8 W=s8 Y=s8 S=s32
- * @rule tfl=pair_tfl_bytes e=pair_e_bytes e_wide=pair_e_bytes
+ * @rule tfl=pair_tfl_bytes tfl_up=pair_tfl_up_bytes e=pair_e_bytes e_wide=pair_e_bytes
  * @when compact
  * @when step_c > 1 and out_h * out_w > 1 and acc_bits <= 23 and weight_shift == 0 and least_weight > -128
  * @pack w: G O/4! H WI/4! wi4/2(0213) o4/2 wi2 o2 : carry s8

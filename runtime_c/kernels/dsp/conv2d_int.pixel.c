@@ -1,6 +1,6 @@
 /* Convolution of int8 pixel by pixel with DSP instructions: see gemm_dsp.h.
  * @for X=s8 W=s8 Y=s8 S=s32
- * @rule tfl e e_wide=e
+ * @rule tfl tfl_up=tfl e e_wide=e
  * @when k_h == 1 and k_w == 1 and groups == 1 and step_c == 1 and in_c % 4 == 0
  * @when pad_top == 0 and (out_h - 1) * stride_h < in_h
  * @when pad_left == 0 and (out_w - 1) * stride_w < in_w
@@ -12,7 +12,7 @@
 /* Convolution of int8 with DSP instructions, weights in 8 bits: half the flash, half as many instructions more.
  * @as dsp/conv2d_int.pixel_bytes
  * @for X=s8 W=s8 Y=s8 S=s32
- * @rule tfl=tfl_bytes e=e_bytes e_wide=e_bytes
+ * @rule tfl=tfl_bytes tfl_up=tfl_bytes e=e_bytes e_wide=e_bytes
  * @when compact
  * @when k_h == 1 and k_w == 1 and groups == 1 and step_c == 1 and in_c % 4 == 0
  * @when pad_top == 0 and (out_h - 1) * stride_h < in_h

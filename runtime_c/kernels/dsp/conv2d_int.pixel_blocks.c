@@ -1,7 +1,7 @@
 /* Convolution of int8 with DSP instructions, two pixels at a time, without the blocks of weights that are zero: see
  * gemm_block_sparse_dsp.h.
  * @for X=s8 W=s8 Y=s8 S=s32
- * @rule tfl=tfl_blocks e=e_blocks e_wide=e_blocks
+ * @rule tfl=tfl_blocks tfl_up=tfl_blocks e=e_blocks e_wide=e_blocks
  * @when zero_blocks(1, 4) >= 39 + 700 // in_c and out_w > 1 and not compact
  * @when k_h == 1 and k_w == 1 and groups == 1 and step_c == 1 and in_c % 4 == 0
  * @when pad_top == 0 and (out_h - 1) * stride_h < in_h
@@ -15,7 +15,7 @@
  * others in 8 bits.
  * @as dsp/conv2d_int.pixel_blocks_bytes
  * @for X=s8 W=s8 Y=s8 S=s32
- * @rule tfl=tfl_blocks_bytes e=e_blocks_bytes e_wide=e_blocks_bytes
+ * @rule tfl=tfl_blocks_bytes tfl_up=tfl_blocks_bytes e=e_blocks_bytes e_wide=e_blocks_bytes
  * @when zero_blocks(1, 4) >= 52 and compact
  * @when k_h == 1 and k_w == 1 and groups == 1 and step_c == 1 and in_c % 4 == 0
  * @when pad_top == 0 and (out_h - 1) * stride_h < in_h

@@ -1,6 +1,6 @@
 /* Convolution of int8 pixel by pixel with DSP instructions, two pixels at a time: see pixel_pairs_dsp.h.
  * @for X=s8 W=s8 Y=s8 S=s32
- * @rule tfl=pair_tfl e=pair_e e_wide=pair_e
+ * @rule tfl=pair_tfl tfl_up=pair_tfl_up e=pair_e e_wide=pair_e
  * @when k_h == 1 and k_w == 1 and groups == 1 and step_c == 1 and in_c % 4 == 0 and out_h * out_w > 1
  * @when pad_top == 0 and (out_h - 1) * stride_h < in_h
  * @when pad_left == 0 and (out_w - 1) * stride_w < in_w
@@ -13,7 +13,7 @@
 /* The same with weights in 8 bits.
  * @as dsp/conv2d_int.pixel_pairs_bytes
  * @for X=s8 W=s8 Y=s8 S=s32
- * @rule tfl=pair_tfl_bytes e=pair_e_bytes e_wide=pair_e_bytes
+ * @rule tfl=pair_tfl_bytes tfl_up=pair_tfl_up_bytes e=pair_e_bytes e_wide=pair_e_bytes
  * @when compact
  * @when k_h == 1 and k_w == 1 and groups == 1 and step_c == 1 and in_c % 4 == 0 and out_h * out_w > 1
  * @when pad_top == 0 and (out_h - 1) * stride_h < in_h

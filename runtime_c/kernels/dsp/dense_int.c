@@ -1,6 +1,6 @@
 /* Fully connected layer of int8 with DSP instructions, row by row: see row_dots_dsp.h.
  * @for X=s8 W=s8 Y=s8 S=s32
- * @rule tfl=row_tfl once=row_once e=row_e e_wide=row_e
+ * @rule tfl=row_tfl tfl_up=row_tfl_up once=row_once once_up=row_once_up e=row_e e_wide=row_e
  * @when acc_bits + weight_shift <= 30 and weight_shift <= 7
  * @pack w: O/4! I/4! i4/2(0213) o4 i2 : s16 x{2 << weight_shift}
  * @pack b: O/4! o4 : s32 x{2 << weight_shift}
@@ -10,7 +10,7 @@
 /* The same with weights in 8 bits.
  * @as dsp/dense_int.bytes
  * @for X=s8 W=s8 Y=s8 S=s32
- * @rule tfl=row_tfl_bytes once=row_once_bytes e=row_e_bytes e_wide=row_e_bytes
+ * @rule tfl=row_tfl_bytes tfl_up=row_tfl_up_bytes once=row_once_bytes once_up=row_once_up_bytes e=row_e_bytes e_wide=row_e_bytes
  * @when compact
  * @when acc_bits <= 23 and weight_shift == 0 and least_weight > -128
  * @pack w: O/4! I/4! i4/2(0213) o4/2 i2 o2 : carry s8

@@ -11,7 +11,7 @@
 /* Fully connected layer of int8 with DSP instructions, weights in 8 bits, of sums that leave 24 bits: see gemm_dsp.h.
  * @as dsp/dense_int.long_bytes
  * @for X=s8 W=s8 Y=s8 S=s32
- * @rule tfl=tfl_bytes once=once_bytes e=e_bytes e_wide=e_bytes
+ * @rule tfl=tfl_bytes tfl_up=tfl_bytes once=once_bytes once_up=once_bytes e=e_bytes e_wide=e_bytes
  * @when compact
  * @when acc_bits > 23 and acc_bits <= 30 and weight_shift == 0
  * @pack w: O/8! I/4! o8 i4 : s8

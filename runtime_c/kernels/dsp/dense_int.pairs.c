@@ -1,6 +1,6 @@
 /* Fully connected layer of int8 with DSP instructions, two rows at a time: see pixel_pairs_dsp.h.
  * @for X=s8 W=s8 Y=s8 S=s32
- * @rule tfl=pair_tfl e=pair_e e_wide=pair_e
+ * @rule tfl=pair_tfl tfl_up=pair_tfl_up e=pair_e e_wide=pair_e
  * @when rows > 1 and inputs % 4 == 0
  * @when acc_bits + weight_shift <= 30 and weight_shift <= 7
  * @pack w: O/4! I/4! i4/2(0213) o4 i2 : s16 x{2 << weight_shift}
@@ -11,7 +11,7 @@
 /* The same with weights in 8 bits.
  * @as dsp/dense_int.pairs_bytes
  * @for X=s8 W=s8 Y=s8 S=s32
- * @rule tfl=pair_tfl_bytes e=pair_e_bytes e_wide=pair_e_bytes
+ * @rule tfl=pair_tfl_bytes tfl_up=pair_tfl_up_bytes e=pair_e_bytes e_wide=pair_e_bytes
  * @when compact
  * @when rows > 1 and inputs % 4 == 0
  * @when acc_bits <= 23 and weight_shift == 0 and least_weight > -128

@@ -3,7 +3,7 @@
  * pairs of results. Where the result has half as many rows, it takes two planes of half the height, one after the
  * other: results of the first, even if they lie over x, do not reach what the second reads.
  * @for X=s8 W=s8 Y=s8 S=s32
- * @rule tfl e e_wide=e
+ * @rule tfl tfl_up e e_wide=e
  * @when in_c == out_c and k_h == 3 and k_w == 3 and dilation_h == 1 and dilation_w == 1
  * @when stride_h == stride_w and stride_h <= 2
  * @when acc_bits + weight_shift <= 30 and weight_shift <= 7

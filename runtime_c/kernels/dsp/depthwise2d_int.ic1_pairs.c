@@ -1,7 +1,7 @@
 /* Convolution of an int8 image of one channel with DSP instructions, two pixels at a time: see im2col_pairs_dsp.h and
  * pixel_pairs_dsp.h.
  * @for X=s8 W=s8 Y=s8 S=s32
- * @rule tfl=pair_tfl e=pair_e e_wide=pair_e
+ * @rule tfl=pair_tfl tfl_up=pair_tfl_up e=pair_e e_wide=pair_e
  * @when in_c == 1
  * @when acc_bits + weight_shift <= 30 and weight_shift <= 7
  * @pack w: O/4! H WI/4! wi4/2(0213) o4 wi2 : s16 x{2 << weight_shift}
@@ -12,7 +12,7 @@
 /* The same with weights in 8 bits.
  * @as dsp/depthwise2d_int.ic1_pairs_bytes
  * @for X=s8 W=s8 Y=s8 S=s32
- * @rule tfl=pair_tfl_bytes e=pair_e_bytes e_wide=pair_e_bytes
+ * @rule tfl=pair_tfl_bytes tfl_up=pair_tfl_up_bytes e=pair_e_bytes e_wide=pair_e_bytes
  * @when compact
  * @when in_c == 1
  * @when acc_bits <= 23 and weight_shift == 0 and least_weight > -128

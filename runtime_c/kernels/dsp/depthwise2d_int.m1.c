@@ -2,7 +2,7 @@
  * depthwise_dsp.h. The cells of each window are found first; those outside of x are in the border, and those that end with x
  * are copied.
  * @for X=s8 W=s8 Y=s8 S=s32
- * @rule tfl e e_wide=e
+ * @rule tfl tfl_up e e_wide=e
  * @when in_c == out_c and acc_bits + weight_shift <= 30 and weight_shift <= 7
  * @pack w: O/4! HWI o4(0213) : s16 x{2 << weight_shift}
  * @pack b: O/4! o4 : s32 x{2 << weight_shift}
@@ -13,7 +13,7 @@
  * 16 bits.
  * @as dsp/depthwise2d_int.m1_nibbles
  * @for X=s8 W=s4 Y=s8 S=s32
- * @rule tfl e
+ * @rule tfl tfl_up e
  * @when in_c == out_c and acc_bits <= 30 and (most_exponent < 0 or most_exponent > 32)
  * @pack w: O/4! HWI o4(0213) : s16 x2
  * @pack b: O/4! o4 : s32 x2

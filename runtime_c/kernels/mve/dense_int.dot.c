@@ -1,6 +1,7 @@
 /* Fully connected layer of int8 with Helium: two rows, or one, and four outputs at once, see ek_mve_dot_2x4.
  * @for X=s8 W=s8 Y=s8 S=s32
- * @rule e e_wide=e_up tfl once
+ * @rule e e_wide=e_up tfl once once_up
+ * @when rule != "once_up" or most_exponent < -1
  * @when most_exponent <= 0 or least_exponent + weight_shift > 31
  * @when most_exponent <= 0 or acc_bits + weight_shift <= 31
  * @pack w: O/4! I/16! o4 i16

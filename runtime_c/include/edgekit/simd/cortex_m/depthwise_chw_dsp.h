@@ -9,9 +9,9 @@
 /* What the functions below must know. Distances are in bytes. */
 struct ek_plane {
     int32_t bias[2]; /* doubled, twice the same */
-    int32_t
-        scale[2]; /* multiplier, and -exponent - 1; rule E: multiplier, and what is added to the high word */
-    int32_t offset; /* 2 zero + 1; rule E: the shift of the high word */
+    int32_t scale
+        [2]; /* multiplier, and -exponent - 1; E and TFL_UP: multiplier, and what is added to the high word */
+    int32_t offset; /* 2 zero + 1; E and TFL_UP: the shift of the high word */
     int32_t step; /* of y from one result to the next */
     int32_t skip; /* of the plane from behind a row to the next one that is read */
     int32_t row_step; /* of the plane from one row that is read to the next */
@@ -62,15 +62,15 @@ EK_ASSEMBLY_OFFSET(struct ek_plane, w, 48);
     "add.w r11, r11, r12\n"                                                                                  \
     "ssat r10, #8, r10, asr #1\n"                                                                            \
     "ssat r11, #8, r11, asr #1\n"
-#define EK_PLANE_E                                                                                           \
-    "ldrd r12, lr, [sp, #8]\n"                                                                               \
-    "smmla r10, r10, r12, lr\n"                                                                              \
-    "smmla r11, r11, r12, lr\n"                                                                              \
+#define EK_PLANE_SCALED(multiply)                                                                            \
+    "ldrd r12, lr, [sp, #8]\n" multiply " r10, r10, r12, lr\n" multiply " r11, r11, r12, lr\n"               \
     "ldrd r12, lr, [sp, #16]\n"                                                                              \
     "asr.w r10, r10, r12\n"                                                                                  \
     "asr.w r11, r11, r12\n"                                                                                  \
     "ssat r10, #8, r10\n"                                                                                    \
     "ssat r11, #8, r11\n"
+#define EK_PLANE_E EK_PLANE_SCALED("smmla")
+#define EK_PLANE_TFL_UP EK_PLANE_SCALED("smmlar")
 
 /* Called with  r0 the plane, r1 y, r2 the channel
  * Stack        the first twelve words of the channel, of which end and rows go on
@@ -125,10 +125,22 @@ static EK_ASSEMBLY void ek_requantize_tfl_plane_1(const int16_t *plane EK_IN_ASS
     __asm volatile(EK_PLANE(EK_PLANE_TAPS_1, EK_PLANE_TFL));
 }
 
+static EK_ASSEMBLY void ek_requantize_tfl_up_plane_1(const int16_t *plane EK_IN_ASSEMBLY,
+    int8_t *y EK_IN_ASSEMBLY, const struct ek_plane *channel EK_IN_ASSEMBLY)
+{
+    __asm volatile(EK_PLANE(EK_PLANE_TAPS_1, EK_PLANE_TFL_UP));
+}
+
 static EK_ASSEMBLY void ek_requantize_tfl_plane_2(const int16_t *plane EK_IN_ASSEMBLY,
     int8_t *y EK_IN_ASSEMBLY, const struct ek_plane *channel EK_IN_ASSEMBLY)
 {
     __asm volatile(EK_PLANE(EK_PLANE_TAPS_2, EK_PLANE_TFL));
+}
+
+static EK_ASSEMBLY void ek_requantize_tfl_up_plane_2(const int16_t *plane EK_IN_ASSEMBLY,
+    int8_t *y EK_IN_ASSEMBLY, const struct ek_plane *channel EK_IN_ASSEMBLY)
+{
+    __asm volatile(EK_PLANE(EK_PLANE_TAPS_2, EK_PLANE_TFL_UP));
 }
 
 static EK_ASSEMBLY void ek_requantize_e_plane_1(const int16_t *plane EK_IN_ASSEMBLY, int8_t *y EK_IN_ASSEMBLY,
@@ -168,6 +180,14 @@ static inline void ek_requantize_tfl_channel(
     channel->scale[0] = m[c];
     channel->scale[1] = e[c];
     channel->offset = 2 * zero + 1;
+}
+
+static inline void ek_requantize_tfl_up_channel(
+    const int32_t *m, const int8_t *e, int32_t c, int32_t zero, struct ek_plane *channel)
+{
+    channel->scale[0] = m[c];
+    channel->scale[1] = (2 * zero + 1) * (1 << e[c]);
+    channel->offset = e[c] + 1;
 }
 
 static inline void ek_requantize_e_channel(

@@ -45,6 +45,8 @@ EK_ASSEMBLY_OFFSET(struct ek_fours, pixels, 44);
     "smlabb r4, r9, r12, r4\n"                                                                               \
     "smlatt r6, r9, r12, r6\n"
 
+#define EK_FOURS_TFL_UP(sum) EK_DOTS_UP("smmlar", sum, r9, r10)
+
 /* `requantize`, `size`, `constants` and `bits` are as in EK_DOTS.
  *
  * Called with  r0 the pixels
@@ -125,9 +127,20 @@ EK_ASSEMBLY_OFFSET(struct ek_fours, pixels, 44);
         "bx r12\n"
 /* clang-format on */
 
+static inline void ek_requantize_tfl_up_constants(
+    const int8_t *e, int32_t zero, int32_t *offset, int32_t *shift)
+{
+    ek_requantize_tfl_constants(e, zero, offset, shift);
+}
+
 static EK_ASSEMBLY void ek_requantize_tfl_fours(const struct ek_fours *pixels EK_IN_ASSEMBLY)
 {
     __asm volatile(EK_FOURS(0, EK_DOTS_TFL, 32, "ldr lr, [sp, #32]\n"));
+}
+
+static EK_ASSEMBLY void ek_requantize_tfl_up_fours(const struct ek_fours *pixels EK_IN_ASSEMBLY)
+{
+    __asm volatile(EK_FOURS(0, EK_FOURS_TFL_UP, 28, "ldr lr, [sp, #32]\n"));
 }
 
 static EK_ASSEMBLY void ek_requantize_e_fours(const struct ek_fours *pixels EK_IN_ASSEMBLY)

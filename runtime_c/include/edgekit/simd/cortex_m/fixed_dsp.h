@@ -5,13 +5,18 @@
 #include "edgekit/simd/cortex_m/assembly.h"
 #include "edgekit/types.h"
 
-/* A turn of a loop over fours of numbers: four of them, or two where code is to be small; and the bits of their count. */
+/* A turn of a loop over fours of numbers: four of them, or two where code is to be small; and the bits of their count. Rows
+ * are long, and take eight. */
 #ifdef __OPTIMIZE_SIZE__
 #define EK_TURN(four) "2:\n" four "3:\n" four
 #define EK_TURN_BITS "#1"
+#define EK_ROW_TURN(four) EK_TURN(four)
+#define EK_ROW_TURN_BITS EK_TURN_BITS
 #else
 #define EK_TURN(four) "2:\n" four "3:\n" four four four
 #define EK_TURN_BITS "#2"
+#define EK_ROW_TURN(four) "2:\n" four "3:\n.rept 7\n" four ".endr\n"
+#define EK_ROW_TURN_BITS "#3"
 #endif
 
 /* The constants of a rule for doubled sums. `e` is packed as -e - 1, so that of rule E is -shift - 1. */

@@ -68,4 +68,15 @@ static inline int32x4_t ek_requantize_once_x4(int32x4_t acc, int32x4_t m, int32x
     return vrshlq_s32(vsubq_m_n_s32(high, high, 1, half), vminq_s32(vaddq_n_s32(e, 1), vdupq_n_s32(-1)));
 }
 
+static inline int32x4_t ek_requantize_once_up_exponents(const int8_t *e, int32_t o)
+{
+    return vaddq_n_s32(vldrbq_s32(e + o), 1);
+}
+
+/* The same with halves that go up, for ratios below 1/4: as rule E, with a shift of each output. */
+static inline int32x4_t ek_requantize_once_up_x4(int32x4_t acc, int32x4_t m, int32x4_t e)
+{
+    return ek_requantize_e_x4(acc, m, e);
+}
+
 #endif

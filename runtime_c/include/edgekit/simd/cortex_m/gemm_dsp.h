@@ -193,6 +193,16 @@ static inline void ek_requantize_e_nibbles_constants(
     "ssat " #sum ", #8, " #sum ", asr #1\n"                                                                  \
     "strb " #sum ", [r3, #-1]!\n"
 
+/* Both with halves that go up: the offset is added to the high word, at the place that the shift leaves it. t and u are
+ * registers: exponent, and offset. */
+#define EK_DOTS_UP(multiply, sum, t, u)                                                                      \
+    "ldr r12, [r0, #-4]!\n"                                                                                  \
+    "ldrb " #t ", [r2, #-1]!\n"                                                                              \
+    "lsl.w " #u ", lr, " #t "\n" multiply " " #sum ", " #sum ", r12, " #u "\n"                               \
+    "asr.w " #sum ", " #sum ", " #t "\n"                                                                     \
+    "ssat " #sum ", #8, " #sum ", asr #1\n"                                                                  \
+    "strb " #sum ", [r3, #-1]!\n"
+
 /* Sums that are not doubled yet. */
 #define EK_DOTS_TWICE_TFL(sum) "add.w " #sum ", " #sum ", " #sum "\n" EK_DOTS_TFL(sum)
 #define EK_DOTS_TWICE_ONCE(sum) "add.w " #sum ", " #sum ", " #sum "\n" EK_DOTS_ONCE(sum)

@@ -94,6 +94,24 @@ static inline int32_t ek_mve_largest(const int8_t *x, int32_t n)
         "subs %[n], #1\n"                                                                                    \
         "bne 1b\n"                                                                                           \
     "2:\n"
+
+/* The same where lr is free: it counts turns of two blocks, behind one or two. */
+#ifdef __OPTIMIZE_SIZE__
+#define EK_MVE_BLOCKS_BY_LR(BLOCK) EK_MVE_BLOCKS(BLOCK)
+#else
+#define EK_MVE_BLOCKS_BY_LR(BLOCK)                                                                           \
+    BLOCK("vmladav")                                                                                         \
+    "subs %[n], #1\n"                                                                                        \
+    "lsrs %[n], %[n], #1\n"                                                                                  \
+    "bcc 1f\n"                                                                                               \
+    BLOCK("vmladava")                                                                                        \
+    "1:\n"                                                                                                   \
+    "wls lr, %[n], 3f\n"                                                                                     \
+    "2:\n"                                                                                                   \
+        BLOCK("vmladava") BLOCK("vmladava")                                                                  \
+        "le lr, 2b\n"                                                                                        \
+    "3:\n"
+#endif
 /* clang-format on */
 
 /* 16 products each of x and x' with the weights of four outputs. q0 x, q1 x', q2 and q3 weights in turn; a0 to a3 sums
@@ -147,11 +165,11 @@ static inline int32x4_t ek_mve_dot_1x4(const int8_t *x0, const int8_t *w0, int32
     register const int8_t *x __asm("r1") = x0, *w __asm("r5") = w0;
     register int32_t n __asm("r9") = blocks;
     register int32x4_t a __asm("q0");
-    __asm volatile(EK_MVE_BLOCKS(EK_MVE_1X4) EK_MVE_JOIN(a)
+    __asm volatile(EK_MVE_BLOCKS_BY_LR(EK_MVE_1X4) EK_MVE_JOIN(a)
         : [x] "+r"(x), [w] "+r"(w), [n] "+r"(n), [a0] "=&r"(a0), [a1] "=&r"(a1), [a2] "=&r"(a2),
         [a3] "=&r"(a3), [a] "=&w"(a)
         :
-        : "q2", "q3", "cc", "memory");
+        : "q2", "q3", "lr", "cc", "memory");
     return a;
 }
 

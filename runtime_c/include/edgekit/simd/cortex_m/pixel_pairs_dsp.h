@@ -112,7 +112,8 @@ static inline void ek_halves_spread(const void *a, const void *b, int32_t *to, i
     EK_PAIR_END_BYTES_OF(r6, r7) EK_PAIR_END_BYTES_OF(r8, r9) EK_PAIR_END_BYTES_OF(r10, r11)
 
 /* Two pixels: `WEIGHTS` is HALVES or BYTES, and `four` is the code for four numbers of both, `bytes` long; `requantize` is
- * `size` bytes of code for an output of both, behind `constants`; a result has 2^bits bytes.
+ * `size` bytes of code for an output of both, behind `constants`, and `first` is that of the output that goes first, which
+ * also loads r1 and r3; a result has 2^bits bytes.
  *
  * Called with  r0 numbers, r1 results of the first pixel, r2 the layer
  * Stack        0 end of the numbers, 4 numbers, 8 results, 12 from those to the second pixel's, 16 m, 20 e, 24 outputs
@@ -120,9 +121,10 @@ static inline void ek_halves_spread(const void *a, const void *b, int32_t *to, i
  * Products     r0 numbers, r1 w, r2 r3 two numbers of each, r4-r7 sums of the first, r8-r11 of the second, r12 lr weights
  * Rules        r0 behind the multipliers of the four outputs, r2 behind their exponents, r3 behind the results, r1 from
  *              those to the second pixel's: the last goes first, so that a block of less than four starts in the middle,
- *              at `size` bytes for each that is not there; lr offset, for rule E r2 shift. Flags are kept. */
+ *              at `size` bytes for each that is not there; lr offset, for rule E r2 shift. Flags are kept. Before the first
+ *              output r1 and r3 are free, and r7 and r11 behind it. */
 /* clang-format off */
-#define EK_PIXEL_PAIR(WEIGHTS, four, bytes, bits, requantize, size, constants)                               \
+#define EK_PIXEL_PAIR(WEIGHTS, four, bytes, bits, first, requantize, size, constants)                        \
     "push {r4-r11, lr}\n"                                                                                    \
     "ldm r2, {r4-r12}\n"                                                                                     \
     "sub sp, sp, #48\n"                                                                                      \
@@ -157,31 +159,31 @@ static inline void ek_halves_spread(const void *a, const void *b, int32_t *to, i
         EK_PAIR_END_##WEIGHTS                                                                                \
         "str r1, [sp, #44]\n"                                                                                \
         "ldr lr, [sp, #24]\n"                                                                                \
-        "ldrd r3, r1, [sp, #8]\n"                                                                            \
         "ldrd r0, r2, [sp, #16]\n"                                                                           \
         "subs lr, lr, #4\n"                                                                                  \
         "str lr, [sp, #24]\n"                                                                                \
         "blt 5f\n"                                                                                           \
-        "add r3, r3, #4 << " #bits "\n"                                                                      \
         "add r0, r0, #16\n"                                                                                  \
         "add r2, r2, #4\n"                                                                                   \
-        "str r3, [sp, #8]\n"                                                                                 \
         "strd r0, r2, [sp, #16]\n"                                                                           \
         constants                                                                                            \
+        first                                                                                                \
     "4:\n"                                                                                                   \
-        requantize(r7, r11) requantize(r6, r10) requantize(r5, r9) requantize(r4, r8)                        \
+        requantize(r6, r10) requantize(r5, r9) requantize(r4, r8)                                            \
     "6:\n"                                                                                                   \
-        EK_ASSEMBLY_SIZE(4, 6, 4 * size)                                                                     \
+        EK_ASSEMBLY_SIZE(4, 6, 3 * size)                                                                     \
         "ldr r1, [sp, #44]\n"                                                                                \
         "bgt 1b\n"                                                                                           \
     "add sp, sp, #48\n"                                                                                      \
     "pop {r4-r11, pc}\n"                                                                                     \
-    "5:\n" /* less than four outputs: into the middle, -lr times size behind 4 */                            \
+    "5:\n" /* less than four outputs: into the middle, -lr - 1 times size behind 4 */                        \
+        "ldrd r3, r1, [sp, #8]\n"                                                                            \
         "add r12, lr, #4\n"                                                                                  \
         "add r3, r3, r12, lsl #" #bits "\n"                                                                  \
         "add r0, r0, r12, lsl #2\n"                                                                          \
         "add r2, r2, r12\n"                                                                                  \
-        "mov r12, #-" #size "\n"                                                                             \
+        "mvn r12, lr\n"                                                                                      \
+        "mov lr, #" #size "\n"                                                                               \
         "mul r12, r12, lr\n"                                                                                 \
         "adr.w lr, 4b\n"                                                                                     \
         "add r12, r12, lr\n"                                                                                 \
@@ -189,6 +191,18 @@ static inline void ek_halves_spread(const void *a, const void *b, int32_t *to, i
         constants                                                                                            \
         "bx r12\n"
 /* clang-format on */
+
+/* What is written: results of the four outputs begin, and an output of both pixels. */
+#define EK_PAIR_RESULTS(bits)                                                                                \
+    "ldrd r3,r1,[sp,#8]\n"                                                                                   \
+    "add r3,r3,#4<<" #bits "\n"                                                                              \
+    "str r3,[sp,#8]\n"
+#define EK_PAIR_STORE_BYTES(a, b)                                                                            \
+    "strb " #a ",[r3,#-1]!\n"                                                                                \
+    "strb.w " #b ",[r3,r1]\n"
+#define EK_PAIR_STORE_HALVES(a, b)                                                                           \
+    "strh " #a ",[r3,#-2]!\n"                                                                                \
+    "strh.w " #b ",[r3,r1]\n"
 
 /* The rules for an output of both pixels. */
 #define EK_PAIR_TFL(a, b)                                                                                    \
@@ -203,9 +217,7 @@ static inline void ek_halves_spread(const void *a, const void *b, int32_t *to, i
     "add.w " #a "," #a ",lr\n"                                                                               \
     "add.w " #b "," #b ",lr\n"                                                                               \
     "ssat " #a ",#8," #a ",asr #1\n"                                                                         \
-    "ssat " #b ",#8," #b ",asr #1\n"                                                                         \
-    "strb " #a ",[r3,#-1]!\n"                                                                                \
-    "strb.w " #b ",[r3,r1]\n"
+    "ssat " #b ",#8," #b ",asr #1\n" EK_PAIR_STORE_BYTES(a, b)
 #define EK_PAIR_SCALED(a, b)                                                                                 \
     "ldr r12,[r0,#-4]!\n"                                                                                    \
     "smmla " #a "," #a ",r12,lr\n"                                                                           \
@@ -215,15 +227,31 @@ static inline void ek_halves_spread(const void *a, const void *b, int32_t *to, i
 #define EK_PAIR_E(a, b)                                                                                      \
     EK_PAIR_SCALED(a, b)                                                                                     \
     "ssat " #a ",#8," #a "\n"                                                                                \
-    "ssat " #b ",#8," #b "\n"                                                                                \
-    "strb " #a ",[r3,#-1]!\n"                                                                                \
-    "strb.w " #b ",[r3,r1]\n"
+    "ssat " #b ",#8," #b "\n" EK_PAIR_STORE_BYTES(a, b)
 #define EK_PAIR_E_S16(a, b)                                                                                  \
     EK_PAIR_SCALED(a, b)                                                                                     \
     "ssat " #a ",#16," #a "\n"                                                                               \
-    "ssat " #b ",#16," #b "\n"                                                                               \
-    "strh " #a ",[r3,#-2]!\n"                                                                                \
-    "strh.w " #b ",[r3,r1]\n"
+    "ssat " #b ",#16," #b "\n" EK_PAIR_STORE_HALVES(a, b)
+
+/* Rule TFL with halves that go up: the offset is added to the high words, at the place that the shift leaves it. t and u
+ * are registers: exponent, and offset. */
+#define EK_PAIR_UP(a, b, t, u)                                                                               \
+    "ldr r12,[r0,#-4]!\n"                                                                                    \
+    "ldrb " #t ",[r2,#-1]!\n"                                                                                \
+    "lsl.w " #u ",lr," #t "\n"                                                                               \
+    "smmlar " #a "," #a ",r12," #u "\n"                                                                      \
+    "smmlar " #b "," #b ",r12," #u "\n"                                                                      \
+    "asr.w " #a "," #a "," #t "\n"                                                                           \
+    "asr.w " #b "," #b "," #t "\n"                                                                           \
+    "ssat " #a ",#8," #a ",asr #1\n"                                                                         \
+    "ssat " #b ",#8," #b ",asr #1\n"
+#define EK_PAIR_TFL_UP(a, b) EK_PAIR_UP(a, b, r7, r11) EK_PAIR_STORE_BYTES(a, b)
+
+/* The output that goes first. */
+#define EK_PAIR_FIRST_TFL EK_PAIR_RESULTS(0) EK_PAIR_TFL(r7, r11)
+#define EK_PAIR_FIRST_TFL_UP EK_PAIR_UP(r7, r11, r1, r3) EK_PAIR_RESULTS(0) EK_PAIR_STORE_BYTES(r7, r11)
+#define EK_PAIR_FIRST_E EK_PAIR_RESULTS(0) EK_PAIR_E(r7, r11)
+#define EK_PAIR_FIRST_E_S16 EK_PAIR_RESULTS(1) EK_PAIR_E_S16(r7, r11)
 
 #define EK_PAIR_OFFSET "ldr lr, [sp, #32]\n"
 #define EK_PAIR_SHIFT "ldrd lr, r2, [sp, #32]\n"
@@ -231,9 +259,11 @@ static inline void ek_halves_spread(const void *a, const void *b, int32_t *to, i
 /* Bytes of a weight, and the constants of the rules: see fixed_dsp.h. */
 enum {
     ek_requantize_pair_tfl_weight = 2,
+    ek_requantize_pair_tfl_up_weight = 2,
     ek_requantize_pair_e_weight = 2,
     ek_requantize_pair_e_s16_weight = 2,
     ek_requantize_pair_tfl_bytes_weight = 1,
+    ek_requantize_pair_tfl_up_bytes_weight = 1,
     ek_requantize_pair_e_bytes_weight = 1,
     ek_requantize_pair_e_bytes_s16_weight = 1
 };
@@ -244,46 +274,67 @@ enum {
         ek_requantize_##OTHER##_constants(e, zero, offset, shift);                                           \
     }
 EK_PAIR_CONSTANTS(pair_tfl, tfl)
+EK_PAIR_CONSTANTS(pair_tfl_up, tfl)
 EK_PAIR_CONSTANTS(pair_e, e)
 EK_PAIR_CONSTANTS(pair_e_s16, e)
 EK_PAIR_CONSTANTS(pair_tfl_bytes, tfl)
+EK_PAIR_CONSTANTS(pair_tfl_up_bytes, tfl)
 EK_PAIR_CONSTANTS(pair_e_bytes, e)
 EK_PAIR_CONSTANTS(pair_e_bytes_s16, e)
 
 static EK_ASSEMBLY void ek_requantize_pair_tfl_pixels(const int32_t *numbers EK_IN_ASSEMBLY,
     void *y EK_IN_ASSEMBLY, const struct ek_pixel_pair *layer EK_IN_ASSEMBLY)
 {
-    __asm volatile(EK_PIXEL_PAIR(HALVES, EK_PAIR_HALVES, 88, 0, EK_PAIR_TFL, 56, EK_PAIR_OFFSET));
+    __asm volatile(
+        EK_PIXEL_PAIR(HALVES, EK_PAIR_HALVES, 88, 0, EK_PAIR_FIRST_TFL, EK_PAIR_TFL, 56, EK_PAIR_OFFSET));
+}
+
+static EK_ASSEMBLY void ek_requantize_pair_tfl_up_pixels(const int32_t *numbers EK_IN_ASSEMBLY,
+    void *y EK_IN_ASSEMBLY, const struct ek_pixel_pair *layer EK_IN_ASSEMBLY)
+{
+    __asm volatile(EK_PIXEL_PAIR(
+        HALVES, EK_PAIR_HALVES, 88, 0, EK_PAIR_FIRST_TFL_UP, EK_PAIR_TFL_UP, 44, EK_PAIR_OFFSET));
 }
 
 static EK_ASSEMBLY void ek_requantize_pair_e_pixels(const int32_t *numbers EK_IN_ASSEMBLY,
     void *y EK_IN_ASSEMBLY, const struct ek_pixel_pair *layer EK_IN_ASSEMBLY)
 {
-    __asm volatile(EK_PIXEL_PAIR(HALVES, EK_PAIR_HALVES, 88, 0, EK_PAIR_E, 36, EK_PAIR_SHIFT));
+    __asm volatile(
+        EK_PIXEL_PAIR(HALVES, EK_PAIR_HALVES, 88, 0, EK_PAIR_FIRST_E, EK_PAIR_E, 36, EK_PAIR_SHIFT));
 }
 
 static EK_ASSEMBLY void ek_requantize_pair_e_s16_pixels(const int32_t *numbers EK_IN_ASSEMBLY,
     void *y EK_IN_ASSEMBLY, const struct ek_pixel_pair *layer EK_IN_ASSEMBLY)
 {
-    __asm volatile(EK_PIXEL_PAIR(HALVES, EK_PAIR_HALVES, 88, 1, EK_PAIR_E_S16, 36, EK_PAIR_SHIFT));
+    __asm volatile(
+        EK_PIXEL_PAIR(HALVES, EK_PAIR_HALVES, 88, 1, EK_PAIR_FIRST_E_S16, EK_PAIR_E_S16, 36, EK_PAIR_SHIFT));
 }
 
 static EK_ASSEMBLY void ek_requantize_pair_tfl_bytes_pixels(const int32_t *numbers EK_IN_ASSEMBLY,
     void *y EK_IN_ASSEMBLY, const struct ek_pixel_pair *layer EK_IN_ASSEMBLY)
 {
-    __asm volatile(EK_PIXEL_PAIR(BYTES, EK_PAIR_BYTES, 96, 0, EK_PAIR_TFL, 56, EK_PAIR_OFFSET));
+    __asm volatile(
+        EK_PIXEL_PAIR(BYTES, EK_PAIR_BYTES, 96, 0, EK_PAIR_FIRST_TFL, EK_PAIR_TFL, 56, EK_PAIR_OFFSET));
+}
+
+static EK_ASSEMBLY void ek_requantize_pair_tfl_up_bytes_pixels(const int32_t *numbers EK_IN_ASSEMBLY,
+    void *y EK_IN_ASSEMBLY, const struct ek_pixel_pair *layer EK_IN_ASSEMBLY)
+{
+    __asm volatile(
+        EK_PIXEL_PAIR(BYTES, EK_PAIR_BYTES, 96, 0, EK_PAIR_FIRST_TFL_UP, EK_PAIR_TFL_UP, 44, EK_PAIR_OFFSET));
 }
 
 static EK_ASSEMBLY void ek_requantize_pair_e_bytes_pixels(const int32_t *numbers EK_IN_ASSEMBLY,
     void *y EK_IN_ASSEMBLY, const struct ek_pixel_pair *layer EK_IN_ASSEMBLY)
 {
-    __asm volatile(EK_PIXEL_PAIR(BYTES, EK_PAIR_BYTES, 96, 0, EK_PAIR_E, 36, EK_PAIR_SHIFT));
+    __asm volatile(EK_PIXEL_PAIR(BYTES, EK_PAIR_BYTES, 96, 0, EK_PAIR_FIRST_E, EK_PAIR_E, 36, EK_PAIR_SHIFT));
 }
 
 static EK_ASSEMBLY void ek_requantize_pair_e_bytes_s16_pixels(const int32_t *numbers EK_IN_ASSEMBLY,
     void *y EK_IN_ASSEMBLY, const struct ek_pixel_pair *layer EK_IN_ASSEMBLY)
 {
-    __asm volatile(EK_PIXEL_PAIR(BYTES, EK_PAIR_BYTES, 96, 1, EK_PAIR_E_S16, 36, EK_PAIR_SHIFT));
+    __asm volatile(
+        EK_PIXEL_PAIR(BYTES, EK_PAIR_BYTES, 96, 1, EK_PAIR_FIRST_E_S16, EK_PAIR_E_S16, 36, EK_PAIR_SHIFT));
 }
 
 #endif

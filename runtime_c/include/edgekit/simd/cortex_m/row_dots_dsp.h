@@ -76,7 +76,7 @@ static inline int32_t *ek_halves_row(const void *x, int32_t *to, int32_t count)
  * Called with  r0 numbers, r1 y, r2 the layer
  * Stack        0 end of the numbers, 4 numbers, 8 y, 16 m, 20 e, 24 outputs left, 28 b, 32 offset, 36 shift, 40 the first
  *              four of a turn
- * Products     r0 numbers, r1 w, r2 r3 numbers, r4-r7 sums, r8-r11 weights
+ * Products     r0 numbers, r1 w, r2 r3 numbers, r4-r7 sums, r8-r11 weights, r12 end of the numbers
  * Rules        as in EK_DOTS */
 /* clang-format off */
 #define EK_ROW(WEIGHTS, four, bytes, bits, requantize, size, constants)                                      \
@@ -90,7 +90,7 @@ static inline int32_t *ek_halves_row(const void *x, int32_t *to, int32_t count)
     "strd r10, r5, [sp, #24]\n"                                                                              \
     "strd r8, r11, [sp, #32]\n"                                                                              \
     "rsb r9, r9, #0\n" /* fours that the first turn begins without */                                        \
-    "ubfx r9, r9, #3, " EK_TURN_BITS "\n"                                                                    \
+    "ubfx r9, r9, #3, " EK_ROW_TURN_BITS "\n"                                                                \
     "mov r12, #" #bytes "\n"                                                                                 \
     "adr.w r3, 2f\n"                                                                                         \
     "mla r9, r9, r12, r3\n"                                                                                  \
@@ -103,11 +103,11 @@ static inline int32_t *ek_halves_row(const void *x, int32_t *to, int32_t count)
         "ldm r2!, {r4-r7}\n"                                                                                 \
         "str r2, [sp, #28]\n"                                                                                \
         EK_ROW_BEGIN_##WEIGHTS                                                                               \
+        "ldr r12, [sp]\n"                                                                                    \
         "ldr pc, [sp, #40]\n"                                                                                \
         ".p2align 2\n"                                                                                       \
-        EK_TURN(four)                                                                                        \
+        EK_ROW_TURN(four)                                                                                    \
             EK_ASSEMBLY_SIZE(2, 3, bytes)                                                                    \
-            "ldr r12, [sp]\n"                                                                                \
             "cmp r0, r12\n"                                                                                  \
             "bne 2b\n"                                                                                       \
         EK_ROW_END_##WEIGHTS                                                                                 \
@@ -146,6 +146,8 @@ static inline int32_t *ek_halves_row(const void *x, int32_t *to, int32_t count)
         "bx r12\n"
 /* clang-format on */
 
+#define EK_ROW_TFL_UP(sum) EK_DOTS_UP("smmlar", sum, r8, r9)
+#define EK_ROW_ONCE_UP(sum) EK_DOTS_UP("smmla", sum, r8, r9)
 #define EK_ROW_OFFSET "ldr lr, [sp, #32]\n"
 #define EK_ROW_SHIFT "ldrd lr, r2, [sp, #32]\n"
 
@@ -156,11 +158,15 @@ static inline int32_t *ek_halves_row(const void *x, int32_t *to, int32_t count)
         ek_requantize_##OTHER##_constants(e, zero, offset, shift);                                           \
     }
 EK_ROW_CONSTANTS(row_tfl, tfl)
+EK_ROW_CONSTANTS(row_tfl_up, tfl)
 EK_ROW_CONSTANTS(row_once, once)
+EK_ROW_CONSTANTS(row_once_up, once)
 EK_ROW_CONSTANTS(row_e, e)
 EK_ROW_CONSTANTS(row_e_s16, e)
 EK_ROW_CONSTANTS(row_tfl_bytes, tfl)
+EK_ROW_CONSTANTS(row_tfl_up_bytes, tfl)
 EK_ROW_CONSTANTS(row_once_bytes, once)
+EK_ROW_CONSTANTS(row_once_up_bytes, once)
 EK_ROW_CONSTANTS(row_e_bytes, e)
 
 static EK_ASSEMBLY void ek_requantize_row_tfl_dots(
@@ -169,10 +175,22 @@ static EK_ASSEMBLY void ek_requantize_row_tfl_dots(
     __asm volatile(EK_ROW(HALVES, EK_ROW_HALVES, 44, 0, EK_DOTS_TFL, 32, EK_ROW_OFFSET));
 }
 
+static EK_ASSEMBLY void ek_requantize_row_tfl_up_dots(
+    const void *numbers EK_IN_ASSEMBLY, void *y EK_IN_ASSEMBLY, const struct ek_dots *layer EK_IN_ASSEMBLY)
+{
+    __asm volatile(EK_ROW(HALVES, EK_ROW_HALVES, 44, 0, EK_ROW_TFL_UP, 28, EK_ROW_OFFSET));
+}
+
 static EK_ASSEMBLY void ek_requantize_row_once_dots(
     const void *numbers EK_IN_ASSEMBLY, void *y EK_IN_ASSEMBLY, const struct ek_dots *layer EK_IN_ASSEMBLY)
 {
     __asm volatile(EK_ROW(HALVES, EK_ROW_HALVES, 44, 0, EK_DOTS_ONCE, 38, EK_ROW_OFFSET));
+}
+
+static EK_ASSEMBLY void ek_requantize_row_once_up_dots(
+    const void *numbers EK_IN_ASSEMBLY, void *y EK_IN_ASSEMBLY, const struct ek_dots *layer EK_IN_ASSEMBLY)
+{
+    __asm volatile(EK_ROW(HALVES, EK_ROW_HALVES, 44, 0, EK_ROW_ONCE_UP, 28, EK_ROW_OFFSET));
 }
 
 static EK_ASSEMBLY void ek_requantize_row_e_dots(
@@ -193,10 +211,22 @@ static EK_ASSEMBLY void ek_requantize_row_tfl_bytes_dots(
     __asm volatile(EK_ROW(BYTES, EK_ROW_BYTES, 56, 0, EK_DOTS_TFL, 32, EK_ROW_OFFSET));
 }
 
+static EK_ASSEMBLY void ek_requantize_row_tfl_up_bytes_dots(
+    const void *numbers EK_IN_ASSEMBLY, void *y EK_IN_ASSEMBLY, const struct ek_dots *layer EK_IN_ASSEMBLY)
+{
+    __asm volatile(EK_ROW(BYTES, EK_ROW_BYTES, 56, 0, EK_ROW_TFL_UP, 28, EK_ROW_OFFSET));
+}
+
 static EK_ASSEMBLY void ek_requantize_row_once_bytes_dots(
     const void *numbers EK_IN_ASSEMBLY, void *y EK_IN_ASSEMBLY, const struct ek_dots *layer EK_IN_ASSEMBLY)
 {
     __asm volatile(EK_ROW(BYTES, EK_ROW_BYTES, 56, 0, EK_DOTS_ONCE, 38, EK_ROW_OFFSET));
+}
+
+static EK_ASSEMBLY void ek_requantize_row_once_up_bytes_dots(
+    const void *numbers EK_IN_ASSEMBLY, void *y EK_IN_ASSEMBLY, const struct ek_dots *layer EK_IN_ASSEMBLY)
+{
+    __asm volatile(EK_ROW(BYTES, EK_ROW_BYTES, 56, 0, EK_ROW_ONCE_UP, 28, EK_ROW_OFFSET));
 }
 
 static EK_ASSEMBLY void ek_requantize_row_e_bytes_dots(
