@@ -1,13 +1,12 @@
 """npm packages in Node: the numbers of the simulator, and errors that say what was expected."""
 
 import json
-import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 from support.nets import Net
-from support.node_tools import BROWSER_TESTS, node, output
+from support.node_tools import BROWSER_TESTS, node, node_tools, output
 from support.npm_packages import in_node, package, run_script, simulated, small_digits
 from support.stateful import random_graph
 from support.stateful import samples as stream
@@ -40,9 +39,7 @@ def test_integers_are_those_of_the_simulator(digits: Path, entry: str) -> None:
 
 def test_deno_computes_the_same(digits: Path) -> None:
     """It may read the package's folder, and nothing else."""
-    deno = shutil.which("deno")
-    if deno is None:
-        pytest.skip("deno is not installed: npm has it")
+    deno = str(node_tools() / "node_modules" / ".bin" / "deno")
     graph = small_digits()
     samples = [simulate.random_inputs(graph, seed) for seed in range(3)]
     given = json.dumps([[x.reshape(-1).tolist() for x in sample.values()] for sample in samples])
