@@ -1,7 +1,7 @@
 """Weights that take less flash and more time, where the target's flash or the user asks for that.
 
 Some kernels read weights in a form that takes more room: int8 in 16 bits, points of Winograd's algorithm. The
-flash of a target bounds that; where it has none of its own, a multiple of what weights take at least.
+flash of a target bounds that, and a multiple of what weights take at least.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ from edgekit.core.ir import Graph
 from edgekit.core.ops import Call
 from edgekit.core.target import Target
 
-# Without a limit from target or user: so many times the weights, or so many bytes, whatever is more.
+# Without a limit from target or user: on microcontrollers so many times the weights, and no byte that serves
+# fewer multiplications, which save about one instruction; elsewhere so many times, or so many bytes, whatever
+# is more.
+_ON_MICROCONTROLLERS, _LEAST_USE = 1.25, 16
 _GROWTH = 2.0
 _UNBOUNDED = 1 << 20
 
@@ -32,6 +35,11 @@ class _Choice:
     result: str
     bytes: int
     macs: int
+
+    @property
+    def use(self) -> float:
+        """Of a byte, in multiplications."""
+        return self.macs / self.bytes
 
 
 def fit(
@@ -52,20 +60,21 @@ def fit(
         return before if before and before.compact == every else compile_graph(graph, target, ports, every)
     program = before if before and not before.compact else compile_graph(graph, target, ports)
     need = program.weight_bytes + others - target.memory.get("flash", 1 << 62)
-    is_free = "flash" not in target.memory and program.weight_bytes > _UNBOUNDED
-    is_bounded = target.weight_growth > 0 or is_free
+    is_frugal = bool(target.board) and not target.weight_growth
+    growth, least_use = (_ON_MICROCONTROLLERS, _LEAST_USE) if is_frugal else (target.weight_growth, 0)
+    is_bounded = growth or ("flash" not in target.memory and program.weight_bytes > _UNBOUNDED)
     if need <= 0 and not is_bounded:
         return program
     choices = list(_choices(graph, target))
     if is_bounded:
-        need = max(need, program.weight_bytes - _bound(program, choices))
+        need = max(need, program.weight_bytes - _bound(program, choices, growth))
     chosen: list[_Choice] = []
-    for choice in sorted(choices, key=lambda choice: choice.macs / choice.bytes):
-        if need > 0:
+    for choice in sorted(choices, key=lambda choice: choice.use):
+        if need > 0 or choice.use < least_use:
             chosen.append(choice)
             need -= choice.bytes
     for choice in reversed(chosen):  # the last ones may have made room for earlier ones
-        if need + choice.bytes <= 0:
+        if need + choice.bytes <= 0 and choice.use >= least_use:
             chosen.remove(choice)
             need += choice.bytes
     compact = frozenset(choice.result for choice in chosen)
@@ -74,10 +83,9 @@ def fit(
     return compile_graph(graph, target, ports, compact) if compact else program
 
 
-def _bound(program: Program, choices: Iterable[_Choice]) -> int:
+def _bound(program: Program, choices: Iterable[_Choice], growth: float) -> int:
     """The bytes that weights may take."""
     least = program.weight_bytes - sum(choice.bytes for choice in choices)
-    growth = program.target.weight_growth
     return int(growth * least) if growth else max(int(_GROWTH * least), _UNBOUNDED)
 
 

@@ -61,7 +61,8 @@ class Target:
     part_macs: int = 1 << 14  # multiplications that a part has at least: starting it takes time
     pool: str = ""  # of runtime_c/pools, for several cores: beside POSIX threads or instead
     layer_hook: bool = False  # libraries call a function of the user's behind each layer
-    # Weights may take so many times their bytes where that is faster; 0: what flash holds, or twice as much.
+    # Weights may take so many times their bytes where that is faster; 0: 1.25 times on microcontrollers,
+    # elsewhere what flash holds, or twice as much.
     weight_growth: float = 0.0
     memory: dict[str, int] = field(default_factory=dict, hash=False)  # bank -> bytes, in files 128K or 1M too
     clock: int = 0  # Hz, in files 168M too; 0: unknown

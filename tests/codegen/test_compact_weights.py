@@ -22,15 +22,16 @@ from edgekit.core.ops.reshape import Reshape
 from edgekit.core.types import DType, Type
 
 M4 = targets.load("cortex-m4")
+FASTEST = replace(M4, weight_growth=4.0)
 
 
-def network() -> Graph:
+def network(channels: int = 16) -> Graph:
     """Weights that are used 36 times, then ones that are used four times, then ones that are used once."""
     bench = Bench(Seeded(7))  # whose results vary
     bench.rounding = "E"
-    x = bench.input(1, 6, 6, 16)
+    x = bench.input(1, 6, 6, channels)
     for stride in (1, 3):
-        w, b = bench.weights(DType.S8, 16, 3, 3, 16)
+        w, b = bench.weights(DType.S8, 16, 3, 3, bench.builder.type(x).shape[3])
         op = Conv2d((stride, stride), (1, 1, 1, 1), (1, 1), 1, -np.inf, np.inf)
         (x,) = bench.builder.add(op, x, w, b, quant=bench.quant(0, 4))
     (x,) = bench.builder.add(Reshape((1, 64)), x)
@@ -40,7 +41,7 @@ def network() -> Graph:
 
 
 def with_flash(size: int) -> targets.Target:
-    return replace(M4, memory={"flash": size})
+    return replace(FASTEST, memory={"flash": size})
 
 
 def small_layers(program: Program) -> list[bool]:
@@ -50,9 +51,19 @@ def small_layers(program: Program) -> list[bool]:
 def test_what_fits_is_fast() -> None:
     graph = network()
     need = compile_graph(graph, M4).weight_bytes
-    assert small_layers(fit(graph, M4)) == [False, False, False]
+    assert small_layers(fit(graph, FASTEST)) == [False, False, False]
     assert small_layers(fit(graph, with_flash(need))) == [False, False, False]
     assert small_layers(fit(graph, with_flash(need + 100), others=100)) == [False, False, False]
+
+
+def test_by_default_a_quarter_more_bytes_goes_where_weights_are_used_most() -> None:
+    assert small_layers(fit(network(), M4)) == [True, True, True]  # a third of the weights, each
+    graph = network(channels=4)
+    made, least = fit(graph, M4), fit(graph, M4, optimize="size")
+    assert small_layers(made) == [False, True, True]
+    assert made.weight_bytes - least.weight_bytes == 16 * 3 * 3 * 4
+    short = replace(M4, memory={"flash": made.weight_bytes - 1})
+    assert small_layers(fit(graph, short)) == [True, True, True]
 
 
 def test_weights_that_are_used_least_become_small_first() -> None:
@@ -85,7 +96,7 @@ def test_targets_without_a_choice_have_none() -> None:
 def test_a_library_is_compiled_until_it_fits(tmp_path: Path) -> None:
     require_module("ziglang")
     require("qemu-system-arm")
-    fast = build(network(), M4, tmp_path / "fast", check=False)
+    fast = build(network(), FASTEST, tmp_path / "fast", check=False)
     assert fast.flash_bytes is not None
     fitted = build(network(), with_flash(fast.flash_bytes - 1), tmp_path / "fitted", check=True)
     assert fitted.flash_bytes is not None

@@ -19,7 +19,6 @@ from edgekit.converters.tflite.reader import convert
 from edgekit.core import simulate
 from edgekit.core.builder import Builder
 from edgekit.core.ops._linear import Linear
-from edgekit.core.ops.activations import Sigmoid
 from edgekit.core.ops.attention import CachedAttention
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
@@ -224,13 +223,9 @@ def test_attention_to_caches(name: str, compiler: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "optimize"), [("cortex-m4", "size"), ("cortex-m7", "speed")])
-def test_logistic_functions_and_norms(name: str, optimize: Optimize, tmp_path: Path) -> None:
-    """Against float64, of numbers of all magnitudes; norms of whole fours and rests, one row and several."""
+def test_norms(name: str, optimize: Optimize, tmp_path: Path) -> None:
+    """Of whole fours and rests, of one row and several."""
     bench = Bench(Random(9), np.random.default_rng(9))
-    x = bench.input(1, 2001)
-    bench.inputs[x][0, :1900] = np.linspace(-80, 80, 1900)
-    bench.inputs[x][0, 1900:] = 10.0 ** bench.numbers.uniform(-38, 1.9, 101)
-    bench.outputs += bench.builder.add(Sigmoid(), x)
     for rows, n in ((1, 64), (3, 7), (2, 1)):
         scale = bench.builder.const(bench.data(n))
         bench.outputs += bench.builder.add(RmsNorm(1e-5), bench.input(rows, n), scale)
@@ -238,15 +233,7 @@ def test_logistic_functions_and_norms(name: str, optimize: Optimize, tmp_path: P
         bench.builder.graph("floats", list(bench.inputs), bench.outputs), load(name, "zig")
     )
     assert kernels(program, "vfp") == {"rms_norm_f32": 3}
-    driver = drive(program, tmp_path, optimize, LEVEL[optimize])
-    check(program, driver, [bench.inputs])
-    limits = {x: np.array([[-np.inf, np.inf, np.nan, 0.0, -0.0, -3e38, -104.0] * 300], np.float32)[:, :2001]}
-    (sigmoid, *_) = bench.outputs
-    found = driver.run(program, bench.inputs)[sigmoid].astype(np.float64)
-    exact = 1 / (1 + np.exp(-bench.inputs[x].astype(np.float64)))
-    assert np.abs((found - exact) / np.spacing(exact.astype(np.float32))).max() < 3
-    found = driver.run(program, bench.inputs | limits)[sigmoid]
-    np.testing.assert_allclose(found[0, :7], [0, 1, np.nan, 0.5, 0.5, 0, 0], atol=1e-37)
+    check(program, drive(program, tmp_path, optimize, LEVEL[optimize]), [bench.inputs])
 
 
 @pytest.mark.parametrize("network", NETWORKS)
