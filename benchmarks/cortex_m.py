@@ -46,7 +46,7 @@ CORES = (
     Core("Cortex-M0+", "cortex-m0plus", "mps2-an385"),
 )
 M4, M55 = "cortex-m4", "cortex-m55"
-FASTEST = 4.0  # times the weights: whatever is fastest
+MOST_GROWTH = 4.0  # of weights: whatever takes fewest instructions
 NETWORKS = (
     Network("image classification", "pretrainedResnet_quant", {M4: 29.86, M55: 4.91}, 49_720, 54_996),
     Network("keyword spotting", "kws_ref_model", {M4: 7.70, M55: 1.82}, 51_918, 22_820),
@@ -58,8 +58,8 @@ _CORE = "{}, board {} of qemu-system-arm; compiled by `{}` for speed:\n\n{}"
 _WEIGHTS = """\
 The fastest kernels on Cortex-M4 read 8-bit weights stored in 16 bits. By default weights may grow by a
 quarter for that, in layers in which a byte serves 16 multiplications and more, the most first. With
-`--weight-growth 1` they do not grow, with `--weight-growth 4` all layers are as fast as they can be; flash is
-code and constants:
+`--weight-growth 1` they do not grow, with `--weight-growth 4` all layers take the fewest instructions; flash
+is code and constants:
 
 {}"""
 _HOW = """\
@@ -102,7 +102,7 @@ def weights_row(network: Network) -> list[str]:
     """One network on Cortex-M4 with the least flash for weights, by default, and with all that is fast."""
     graph, target = simplify(convert(MODELS / f"{network.file}.tflite")), targets.load(M4)
     cells = [network.title]
-    for growth in (1.0, 0.0, FASTEST):
+    for growth in (1.0, 0.0, MOST_GROWTH):
         grown = replace(target, weight_growth=growth)
         counted = bench(graph, grown).instructions
         assert counted is not None, "an emulator counts instructions"
