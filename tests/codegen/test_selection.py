@@ -76,7 +76,7 @@ def test_an_emulator_counts_least_for_the_kernels_that_are_taken() -> None:
     found = kernel_choice.compared(network(), M4)
     taken = [next(iter(layer.counts)) for layer in found]
     assert len(found) == 3
-    assert {function.partition("_s8")[2] for function in taken} == {"_tfl_m1__dsp", "_tfl__dsp"}
+    assert {function.partition("_s8")[2] for function in taken} == {"_tfl_up_m1__dsp", "_tfl_up__dsp"}
     assert max(layer.off for layer in found) < 1.1
 
 

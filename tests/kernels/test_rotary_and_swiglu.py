@@ -10,58 +10,20 @@ import numpy as np
 import pytest
 from support import boards, x86
 from support.called import kernels
+from support.rotary_and_swiglu import HALF, SHAPE, Net, angles
 
 from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import compile_graph
 from edgekit.core import simulate
-from edgekit.core.builder import Builder
 from edgekit.core.ir import Graph
-from edgekit.core.ops.activations import Swish
-from edgekit.core.ops.arithmetic import Add, Mul, Neg, Sub
+from edgekit.core.ops.arithmetic import Add, Mul, Neg
 from edgekit.core.ops.concat import Concat
-from edgekit.core.ops.slice import Slice
-from edgekit.core.types import DType, Type
 
-SHAPE = (1, 3, 5, 6)
-HALF = SHAPE[-1] // 2
 TARGETS: tuple[tuple[str, Optimize], ...] = (
     ("cortex-m4", "size"),
     ("cortex-m7", "speed"),
     ("x86-64-avx2", "size"),
 )
-
-
-class Net(Builder):
-    """A graph in the making."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.inputs: list[str] = []
-
-    def given(self, name: str, *shape: int) -> str:
-        self.inputs.append(self.input(name, Type(DType.F32, shape)))
-        return name
-
-    def gate(self, x: str, steepness: float = 1.0) -> str:
-        return self.one(Swish(), x, self.const(np.array(steepness, np.float32)))
-
-    def halves(self, x: str, shape: tuple[int, ...] = SHAPE) -> tuple[str, str]:
-        ones, part = (1,) * 4, (*shape[:-1], shape[-1] // 2)
-        first, second = (self.one(Slice((0, 0, 0, at), ones, part), x) for at in (0, part[-1]))
-        return first, second
-
-    def turned(self, a: str, b: str, cos: str, sin: str, swapped: bool = False) -> str:
-        """The products in another order where `swapped`."""
-        minus = self.one(Sub(), self.one(Mul(), a, cos), self.one(Mul(), b, sin))
-        plus = [self.one(Mul(), b, cos), self.one(Mul(), *((sin, a) if swapped else (a, sin)))]
-        return self.one(Concat(3), minus, self.one(Add(), *(plus[::-1] if swapped else plus)))
-
-    def made(self, *outputs: str) -> Graph:
-        return self.graph("net", self.inputs, outputs)
-
-
-def angles(net: Net, width: int, heads: int = 1) -> tuple[str, str]:
-    return net.given("cos", 1, heads, SHAPE[2], width), net.given("sin", 1, heads, SHAPE[2], width)
 
 
 def halves(net: Net) -> Graph:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 from support.op_cases import as_graph
+from support.rotary_and_swiglu import both
 from support.tied_tables import tables
 from support.tools import ROOT
 
@@ -42,6 +43,7 @@ def graphs() -> Iterator[Graph]:
         cases = importlib.import_module(f"ops.cases.{module.name}").CASES
         yield as_graph(cases, f"ops_{module.name}")[0]
     yield tables().graph()
+    yield both()
     for rounding in ("E", "tfl"):
         yield int8(rounding)
 
