@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from edgekit.quantize.settings import LEAST_SQNR
 from edgekit.tuning.problem import LargestLayer, Result
 
 _MIN_DROP = 0.01  # a limit below this counts as this, where violations are compared
 _MIN_DB = 10.0
-_GOOD_DB = 25.0  # what quantize aims at, too
 _SCORE = 1.96  # of the normal distribution: 95 % within
 
 
@@ -88,8 +88,8 @@ def quality(found: Result) -> tuple[float, float]:
 
 
 def sufficient_db(found: Result) -> float:
-    """Signal to noise, as far as more of it matters."""
-    return min(found.sqnr_db, _GOOD_DB)
+    """Signal to noise, up to what quantize aims at."""
+    return min(found.sqnr_db, LEAST_SQNR)
 
 
 def costs(found: Result) -> tuple[int, int, int]:

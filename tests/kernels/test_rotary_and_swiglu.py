@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from support import boards, x86
 from support.called import kernels
-from support.rotary_and_swiglu import HALF, SHAPE, Net, angles
+from support.rotary_and_swiglu import HALF, SHAPE, DecoderNet, angles
 
 from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import compile_graph
@@ -26,67 +26,67 @@ TARGETS: tuple[tuple[str, Optimize], ...] = (
 )
 
 
-def halves(net: Net) -> Graph:
+def halves(net: DecoderNet) -> Graph:
     """As the converter of transformers writes it."""
-    x, (cos, sin) = net.given("x", *SHAPE), angles(net, HALF)
-    return net.made(net.turned(*net.halves(x), cos, sin))
+    x, (cos, sin) = net.x(*SHAPE), angles(net, HALF)
+    return net.done(net.turned(*net.halves(x), cos, sin))
 
 
-def halves_in_another_order(net: Net) -> Graph:
-    x, (cos, sin) = net.given("x", *SHAPE), angles(net, HALF)
-    return net.made(net.turned(*net.halves(x), cos, sin, swapped=True))
+def halves_in_another_order(net: DecoderNet) -> Graph:
+    x, (cos, sin) = net.x(*SHAPE), angles(net, HALF)
+    return net.done(net.turned(*net.halves(x), cos, sin, swapped=True))
 
 
-def wholes(net: Net) -> Graph:
+def wholes(net: DecoderNet) -> Graph:
     """As torch.export writes it: x cos + [-b, a] sin, where each half has angles of its own."""
-    x, (cos, sin) = net.given("x", *SHAPE), angles(net, 2 * HALF)
+    x, (cos, sin) = net.x(*SHAPE), angles(net, 2 * HALF)
     a, b = net.halves(x)
-    other = net.one(Mul(), net.one(Concat(3), net.one(Neg(), b), a), sin)
-    return net.made(net.one(Add(), other, net.one(Mul(), x, cos)))
+    other = net(Mul(), net(Concat(3), net(Neg(), b), a), sin)
+    return net.done(net(Add(), other, net(Mul(), x, cos)))
 
 
-def gated(net: Net) -> Graph:
+def gated(net: DecoderNet) -> Graph:
     """Of an odd count; the gate is the second factor."""
-    x, y = net.given("x", 3, 31), net.given("y", 3, 31)
-    return net.made(net.one(Mul(), y, net.gate(x)))
+    x, y = net.x(3, 31), net.x(3, 31, name="y")
+    return net.done(net(Mul(), y, net.gate(x)))
 
 
-def of_heads(net: Net) -> Graph:
+def of_heads(net: DecoderNet) -> Graph:
     """Each head has angles of its own."""
-    x, (cos, sin) = net.given("x", *SHAPE), angles(net, HALF, heads=3)
-    return net.made(net.turned(*net.halves(x), cos, sin))
+    x, (cos, sin) = net.x(*SHAPE), angles(net, HALF, heads=3)
+    return net.done(net.turned(*net.halves(x), cos, sin))
 
 
-def of_two(net: Net) -> Graph:
+def of_two(net: DecoderNet) -> Graph:
     """The halves are of two tensors."""
-    x, other, (cos, sin) = net.given("x", *SHAPE), net.given("other", *SHAPE), angles(net, HALF)
-    return net.made(net.turned(net.halves(x)[0], net.halves(other)[1], cos, sin))
+    x, other, (cos, sin) = net.x(*SHAPE), net.x(*SHAPE, name="other"), angles(net, HALF)
+    return net.done(net.turned(net.halves(x)[0], net.halves(other)[1], cos, sin))
 
 
-def backwards(net: Net) -> Graph:
+def backwards(net: DecoderNet) -> Graph:
     """The halves change places, which turns the other way."""
-    x, (cos, sin) = net.given("x", *SHAPE), angles(net, HALF)
-    return net.made(net.turned(*net.halves(x)[::-1], cos, sin))
+    x, (cos, sin) = net.x(*SHAPE), angles(net, HALF)
+    return net.done(net.turned(*net.halves(x)[::-1], cos, sin))
 
 
-def seen(net: Net) -> Graph:
+def seen(net: DecoderNet) -> Graph:
     """The gate is an output, too."""
-    x, y = net.given("x", 3, 31), net.given("y", 3, 31)
+    x, y = net.x(3, 31), net.x(3, 31, name="y")
     gate = net.gate(x)
-    return net.made(net.one(Mul(), gate, y), gate)
+    return net.done(net(Mul(), gate, y), gate)
 
 
-def steeper(net: Net) -> Graph:
-    x, y = net.given("x", 3, 31), net.given("y", 3, 31)
-    return net.made(net.one(Mul(), net.gate(x, 1.702), y))
+def steeper(net: DecoderNet) -> Graph:
+    x, y = net.x(3, 31), net.x(3, 31, name="y")
+    return net.done(net(Mul(), net.gate(x, 1.702), y))
 
 
-def broadcast(net: Net) -> Graph:
-    x, y = net.given("x", 3, 31), net.given("y", 1, 31)
-    return net.made(net.one(Mul(), net.gate(x), y))
+def broadcast(net: DecoderNet) -> Graph:
+    x, y = net.x(3, 31), net.x(1, 31, name="y")
+    return net.done(net(Mul(), net.gate(x), y))
 
 
-FUSED: dict[Callable[[Net], Graph], str] = {
+FUSED: dict[Callable[[DecoderNet], Graph], str] = {
     halves: "rotary",
     halves_in_another_order: "rotary",
     wholes: "rotary",
@@ -98,9 +98,9 @@ OTHERS = (of_heads, of_two, backwards, seen, steeper, broadcast)
 @pytest.mark.parametrize(("name", "optimize"), TARGETS)
 @pytest.mark.parametrize("net", FUSED)
 def test_operators_are_one_call(
-    net: Callable[[Net], Graph], name: str, optimize: Optimize, tmp_path: Path
+    net: Callable[[DecoderNet], Graph], name: str, optimize: Optimize, tmp_path: Path
 ) -> None:
-    graph = net(Net())
+    graph = net(DecoderNet())
     is_board = name.startswith("cortex")
     support: Any = boards if is_board else x86
     program = compile_graph(graph, support.load(name, "zig" if is_board else "gcc"))
@@ -116,6 +116,6 @@ def test_operators_are_one_call(
 
 
 @pytest.mark.parametrize("net", OTHERS)
-def test_what_differs_stays(net: Callable[[Net], Graph]) -> None:
-    program = compile_graph(net(Net()), boards.load("cortex-m7", "zig"))
+def test_what_differs_stays(net: Callable[[DecoderNet], Graph]) -> None:
+    program = compile_graph(net(DecoderNet()), boards.load("cortex-m7", "zig"))
     assert not {"rotary", "swiglu"} & {line.call.kernel for line in program.lines}

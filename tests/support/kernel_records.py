@@ -87,9 +87,10 @@ def install() -> None:
     from edgekit.codegen.execution import driver
     from edgekit.core import simulate
 
+    patch = pytest.MonkeyPatch()  # for all of the session
     for machine in (driver.Driver, in_process.Machine):
-        machine.run = running(machine.run)  # type: ignore[method-assign]  # what runs is recorded
-    driver.Driver.run_each = running(driver.Driver.run_each)  # type: ignore[method-assign]  # as above
+        patch.setattr(machine, "run", running(machine.run))
+    patch.setattr(driver.Driver, "run_each", running(driver.Driver.run_each))
     simulate.run = expecting(simulate.run)
     simulate.run_each = expecting(simulate.run_each)
 

@@ -69,14 +69,15 @@ def pytest_configure(config: pytest.Config) -> None:
         TAKEN.update(
             {file: set(tests) for file, tests in json.loads(known.read_text(encoding="utf-8")).items()}
         )
+    patch = pytest.MonkeyPatch()  # for all of the session
     for module in (render, generated, op_cases):  # two of them took it by name before
-        module.render = lambda *_, **__: {}  # type: ignore[attr-defined]  # imported there
+        patch.setattr(module, "render", lambda *_, **__: {})
     toolchain.find = compiler
-    toolchain.Compiler.run = lambda *_: ""  # type: ignore[method-assign]
-    driver.Driver.__init__ = lambda *_, **__: None  # type: ignore[method-assign]
+    patch.setattr(toolchain.Compiler, "run", lambda *_: "")
+    patch.setattr(driver.Driver, "__init__", lambda *_, **__: None)
     for machine in (driver.Driver, in_process.Machine):
-        machine.run = running(lambda *_: Results())  # type: ignore[method-assign]  # nothing runs
-    driver.Driver.run_each = running(lambda *_: iter([Results()]))  # type: ignore[method-assign]  # as above
+        patch.setattr(machine, "run", running(lambda *_: Results()))
+    patch.setattr(driver.Driver, "run_each", running(lambda *_: iter([Results()])))
     lower.in_best_order = as_drawn
     simulate.run = expecting(lambda *_: Results())
     simulate.run_each = expecting(lambda *_: iter([Results()]))
