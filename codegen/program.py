@@ -132,17 +132,27 @@ class Program:
 
     @cached_property
     def gpu(self) -> GpuPlan | None:
-        """Its path by OpenCL, if it has one."""
-        return plan(self.graph, segments=True) if self.target.opencl else None
+        """Its path for GPUs, if it has one."""
+        return plan(self.graph) if self.target.gpu else None
 
     @cached_property
     def segments(self) -> tuple[Program, ...]:
-        """What the CPU computes between dispatches, as programs that share constants with this one."""
+        """What the CPU computes between dispatches by OpenCL, as programs that share constants with this
+        one."""
         target = replace(self.target, gpu="")
         found = [self]
-        for segment in self.gpu.segments if self.gpu else ():
+        for segment in self.gpu.segments if self.gpu and self.target.opencl else ():
             found.append(compile_graph(segment.graph, target, beside=found))
         return tuple(found[1:])
+
+    @cached_property
+    def segment_library(self) -> Program | None:
+        """The same for pages, where they are a library of their own: the first segment, with the others as
+        its entries."""
+        graphs = [segment.graph for segment in self.gpu.segments] if self.gpu else []
+        if not graphs:
+            return None
+        return replace(compile_graph(graphs[0], replace(self.target, gpu="")), entry_graphs=tuple(graphs[1:]))
 
     @cached_property
     def entries(self) -> tuple[Program, ...]:

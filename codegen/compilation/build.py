@@ -91,7 +91,7 @@ class Report:
     repeated_weights: Mapping[str, int] = field(default_factory=dict)  # stored in several layouts: bytes more
     entries: tuple[EntrySummary, ...] = ()  # beside the main one; weights and arena above are of all
     packages: tuple[Packaged, ...] = ()  # made of it, in folders of their own
-    gpu: GpuSummary | None = None  # of a library with a path by OpenCL
+    gpu: GpuSummary | None = None  # of a library or package with a path for GPUs
     map: LibraryMap | None = field(default=None, repr=False, compare=False, metadata={"json": False})
     # Where it was not compiled, and the kernels of the target are known from other libraries.
     code_estimate: CodeSize | None = field(default=None, repr=False, metadata={"json": False})

@@ -47,7 +47,7 @@ class Estimate:
     repeated_weights: Mapping[str, int] = field(default_factory=dict)  # stored in several layouts: bytes more
     branches: int = 0  # conditions that decide which layers run
     loops: int = 0
-    gpu: GpuSummary | None = None  # of a library with a path by OpenCL
+    gpu: GpuSummary | None = None  # of a library or package with a path for GPUs
     map: LibraryMap | None = field(default=None, repr=False, compare=False, metadata={"json": False})
 
     @property

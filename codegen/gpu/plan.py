@@ -11,7 +11,7 @@ import numpy as np
 
 from edgekit.codegen.gpu.ast import GpuKernel
 from edgekit.codegen.gpu.elements import is_half
-from edgekit.codegen.gpu.segments import CPU, costly, place, with_segments
+from edgekit.codegen.gpu.segments import CPU, FOR_PROCESSORS, costly, place, with_segments
 from edgekit.codegen.gpu.use import CONSTANTS, GpuCall, UnsupportedError, integer, use_of
 from edgekit.codegen.lowering.lower import drop_dead, in_best_order, layer_of
 from edgekit.codegen.memory.arena import ArenaPlan as Arena
@@ -27,6 +27,7 @@ from edgekit.core.types import Array, DType
 
 ALIGN = 256  # bytes: what every device can bind a part of a buffer at
 _ELEMENT = 16  # the widest that kernels load
+_MAX_NAMES = 3  # of layers in a comment
 Region = Literal["input", "output", "arena", "weights"]
 
 
@@ -63,6 +64,13 @@ class CpuSegment:
     before: int  # the dispatch that comes next
     spans: tuple[Span, ...]  # of its inputs, then of its outputs
 
+    @property
+    def in_words(self) -> str:
+        """The first layers, with their operators."""
+        first, more = self.graph.nodes[:_MAX_NAMES], len(self.graph.nodes) - _MAX_NAMES
+        named = [f"{node.origin or node.outputs[0]} ({type(node.op).__name__})" for node in first]
+        return ", ".join(named) + f" and {more} more" * (more > 0)
+
 
 @dataclass(frozen=True)
 class GpuPlan:
@@ -96,21 +104,21 @@ class GpuPlan:
         return sum(d.macs for d in self.dispatches)
 
 
-def plan(graph: Graph, *, segments: bool = False) -> GpuPlan:
-    """The plan of a graph. Operators without a kernel are in segments for the CPU, if the host has those and
-    they pay; else EdgeKitError E0203 names all of them."""
+def plan(graph: Graph) -> GpuPlan:
+    """The plan of a graph. Operators without a kernel are in segments for the CPU, if they pay; else
+    EdgeKitError E0203 names all of them."""
     if graph.states:
         names = ", ".join(state.input for state in graph.states)
-        raise EdgeKitError("E0203", f"states ({names}) do not run on GPUs yet")
+        hint = f"inputs and outputs of the model may hold them instead; or {FOR_PROCESSORS}"
+        raise EdgeKitError("E0203", f"states ({names}) do not run on GPUs yet", hint=hint)
     narrow = [name for name in (*graph.inputs, *graph.outputs) if is_half(graph.type(name).dtype)]
     if narrow:
-        raise EdgeKitError("E0203", f"inputs and outputs ({', '.join(narrow)}) are not of 16 bits there")
+        message = f"inputs and outputs ({', '.join(narrow)}) are not of 16 bits there"
+        raise EdgeKitError("E0203", message, hint=f"float32 there, or {FOR_PROCESSORS}")
     layers = drop_dead(graph, [_plain(layer_of(graph, node)) for node in graph.nodes])
     uses = _Uses()
     refused = _lacking(layers, uses)
     parts: list[Graph] = []
-    if refused and not segments:
-        raise_all([*refused.values()])
     if refused:
         placement = place(graph, layers, refused)
         if not placement.pays:

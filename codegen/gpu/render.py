@@ -25,7 +25,6 @@ from edgekit.core.escape import Code
 OPENCL = "opencl"
 _RUNTIME = Path(str(files("edgekit.runtime_c"))) / "gpu"
 _WIDE = 64  # bytes, as in run_opencl.h: how tensors of CPU segments are aligned
-_MAX_NAMES = 3  # of layers in a comment
 _NUMBERS = {"i32": np.int32, "u32": np.uint32, "f32": np.float32}
 
 
@@ -203,7 +202,7 @@ def _segment(planned: GpuPlan, segment: CpuSegment, part: Program, first: int) -
     ]
     return _Segment(
         part,
-        _layers_in_words(segment),
+        segment.in_words,
         tuple(map(Code, arguments)),
         segment.before,
         len(part.inputs),
@@ -213,10 +212,3 @@ def _segment(planned: GpuPlan, segment: CpuSegment, part: Program, first: int) -
         end,
         end + part.arena.size,
     )
-
-
-def _layers_in_words(segment: CpuSegment) -> str:
-    """The first layers of a segment, with their operators."""
-    nodes = segment.graph.nodes
-    named = [f"{node.origin or node.outputs[0]} ({type(node.op).__name__})" for node in nodes[:_MAX_NAMES]]
-    return ", ".join(named) + f" and {len(nodes) - _MAX_NAMES} more" * (len(nodes) > _MAX_NAMES)

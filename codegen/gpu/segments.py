@@ -15,6 +15,7 @@ from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph, Node
 from edgekit.core.ops import Arg, Call
 
+FOR_PROCESSORS = "a target for processors, such as -t host, or wasm32-simd for pages"
 CPU = "cpu"  # in the place of a kernel's name: the call of a CPU segment
 
 # Microseconds, and units per microsecond, of a GPU beside a processor of its class: orders of magnitude tell
@@ -171,7 +172,7 @@ def costly(placement: Placement) -> EdgeKitError:
         "E0203",
         f"the CPU computes all of it faster than some beside a GPU: about {without:,.0f} µs a run, against "
         f"{with_copies:,.0f} with copies",
-        hint="-t host, or another target for processors",
+        hint=FOR_PROCESSORS,
     )
 
 

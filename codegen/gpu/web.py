@@ -11,39 +11,45 @@ from typing import Any
 
 from edgekit.codegen.gpu import wgsl
 from edgekit.codegen.gpu.ast import GpuKernel
-from edgekit.codegen.gpu.plan import ALIGN, Dispatch, GpuPlan
+from edgekit.codegen.gpu.plan import ALIGN, CpuSegment, Dispatch, GpuPlan, Region, Span
 from edgekit.core.escape import Code
 
-WEBGPU = "webgpu"
 _GROUPS = 65535  # the most in one direction
 _MIN_BUFFER_BYTES = 16  # bytes of a buffer
 
 
 @dataclass(frozen=True)
 class Web:
-    """One buffer holds the arena, and behind it inputs and outputs of the model, another one the weights."""
+    """One buffer holds the arena, and behind it those inputs and outputs of the model that kernels use,
+    another one the weights. Other inputs and outputs are arrays of JavaScript only."""
 
     plan: GpuPlan
 
     @cached_property
     def inputs(self) -> tuple[int, ...]:
         """Where they start."""
-        return _behind(self.plan.arena_bytes, self._sizes(self.plan.graph.inputs))
+        return _behind(self.plan.arena_bytes, self._sizes("input"))
 
     @cached_property
     def outputs(self) -> tuple[int, ...]:
-        """Where they start, one behind the other: they are read at once."""
-        start = self.plan.arena_bytes + sum(self._sizes(self.plan.graph.inputs))
-        return _behind(start, self._sizes(self.plan.graph.outputs))
+        return _behind(self.plan.arena_bytes + sum(self._sizes("input")), self._sizes("output"))
+
+    @property
+    def inputs_on_device(self) -> list[bool]:
+        return [size > 0 for size in self._sizes("input")]
 
     @property
     def memory_bytes(self) -> int:
-        return self.outputs[0] + self.result_bytes
+        return self.plan.arena_bytes + sum(self._sizes("input")) + sum(self._sizes("output"))
 
     @property
-    def result_bytes(self) -> int:
-        """Of all outputs."""
-        return sum(self._sizes(self.plan.graph.outputs))
+    def read_bytes(self) -> int:
+        """The most that is read from the device at once: what a segment reads, or the outputs."""
+        fetched = [
+            sum(span.size for span in self._inputs(segment) if not self._is_host(span))
+            for segment in self.plan.segments
+        ]
+        return max(*fetched, sum(self._sizes("output")), _MIN_BUFFER_BYTES)
 
     @property
     def weights(self) -> bytes:
@@ -99,6 +105,48 @@ class Web:
             rows.append({"row": row, "comment": f"{d.operator} by {d.kernel.name}"})
         return rows
 
+    @property
+    def fetched(self) -> Code:
+        """As JavaScript, the outputs that are read from the device: where they start, and where they go."""
+        starts = zip(self.outputs, self._sizes("output"), strict=True)
+        rows = (f"[{start}, results[{i}]]" for i, (start, size) in enumerate(starts) if size)
+        return Code(f"[{', '.join(rows)}]")
+
+    @property
+    def segments(self) -> list[dict[str, Any]]:
+        """CPU segments as JavaScript. Each tensor has a number in their module, and is fetched from the
+        device or taken from an array before the segment runs, and sent there or kept afterwards."""
+        rows, first = [], 0
+        for segment in self.plan.segments:
+            inputs = self._inputs(segment)
+            tensors = [(*self._place(span), first + i, span.size) for i, span in enumerate(segment.spans)]
+            reads, writes = tensors[: len(inputs)], tensors[len(inputs) :]
+            row: dict[str, Any] = {"before": segment.before, "comment": segment.in_words}
+            lists = {
+                "fetched": [rest for array, *rest in reads if array is None],
+                "taken": [tensor for tensor in reads if tensor[0] is not None],
+                "sent": [rest for array, *rest in writes if array is None],
+                "kept": [tensor for tensor in writes if tensor[0] is not None],
+            }
+            rows.append(row | {name: Code(json.dumps(found)) for name, found in lists.items()})
+            first += len(tensors)
+        return rows
+
+    def _inputs(self, segment: CpuSegment) -> tuple[Span, ...]:
+        return segment.spans[: len(segment.graph.inputs)]
+
+    def _is_host(self, span: Span) -> bool:
+        """Does JavaScript have what a segment reads or writes there?"""
+        return span.where == "input" or not self.plan.uses(span)
+
+    def _place(self, span: Span) -> tuple[int | None, int]:
+        """The array, None for memory on the device, and where the span starts in it. Arrays are inputs, and
+        outputs behind them."""
+        if self._is_host(span):
+            return span.number + len(self.plan.graph.inputs) * (span.where == "output"), span.offset
+        start = {"arena": (0,), "output": self.outputs}
+        return None, start[span.where][span.number] + span.offset
+
     def _pipeline(self, d: Dispatch) -> Code:
         return Code(json.dumps([_index(self.plan, d.kernel), _plain(self.constants(d))]))
 
@@ -123,9 +171,14 @@ class Web:
             pieces.append((int(span.where == "weights"), at - rest, span.size + rest, rest))
         return pieces
 
-    def _sizes(self, names: tuple[str, ...]) -> list[int]:
-        """What tensors take, with what is behind them."""
-        return [-(-max(self.plan.graph.type(name).bytes, 1) // ALIGN) * ALIGN for name in names]
+    def _sizes(self, where: Region) -> list[int]:
+        """What inputs or outputs take in memory, with what is behind them."""
+        graph = self.plan.graph
+        sizes = [graph.type(name).bytes for name in (graph.inputs if where == "input" else graph.outputs)]
+        return [
+            -(-max(size, 1) // ALIGN) * ALIGN * self.plan.uses(Span(where, i, 0, size))
+            for i, size in enumerate(sizes)
+        ]
 
 
 def in_two_directions(groups: int) -> tuple[int, int]:

@@ -17,7 +17,7 @@ from edgekit.codegen.execution import runner
 from edgekit.codegen.packages._text import text_of
 from edgekit.codegen.packages._zeros import without_zeros
 from edgekit.codegen.printing.render import Optimize, Weights, environment, weight_blocks
-from edgekit.codegen.program import Program
+from edgekit.codegen.program import Port, Program
 from edgekit.codegen.verification import verify
 from edgekit.codegen.verification.selftest import SelfTest, prepare
 from edgekit.core.escape import Code
@@ -52,16 +52,18 @@ def link(
     check: bool | None = None,
     test: SelfTest | None = None,
     threads: bool = False,
+    segments: bool = False,
     progress: Progress = lambda step: None,
 ) -> Module:
     """Compile and link; compare with the simulator what was linked, as `build` does. With `threads`, workers
-    that have the same memory take parts of the layers."""
+    that have the same memory take parts of the layers. Of `segments`, JavaScript runs each entry of the
+    program by its number, and weights are in the module."""
     if threads:
         program = replace(program, target=_with_atomics(program.target))
     compiler = toolchain.find(program.target)
     with tempfile.TemporaryDirectory(prefix="edgekit-") as scratch:
         folder = Path(scratch)
-        test = test or prepare(program.graph)
+        test = test or prepare(program.graph, [other.graph for other in program.entries])
         library = build.generate(program, optimize, weights, test)
         publish.write(library, folder)
         progress(f"compiling for {program.target.name}")
@@ -70,8 +72,9 @@ def link(
         assert stack is not None, "the compilers of WebAssembly tell of every frame"
         stack += -stack % 16
         weights_file = library.get(f"{program.name}_weights.bin", b"")
-        own = with_id(weights_file) if weights_file else b""
-        (folder / ENTRY).write_text(entry(program, stack, threads, own), encoding="utf-8")
+        own = with_id(weights_file) if weights_file and not segments else b""
+        text = segment_entry(program) if segments else entry(program, stack, threads, own)
+        (folder / ENTRY).write_text(text, encoding="utf-8")
         parts = objects
         if own:
             (folder / _ROOM).write_text(room(program), encoding="utf-8")
@@ -125,6 +128,26 @@ def entry(program: Program, stack: int, threads: bool, weights: bytes = b"") -> 
             weight_bytes=len(weights),
             weight_id=list(weights[:ID_BYTES]),
         )
+    )
+
+
+def segment_entry(program: Program) -> str:
+    """The C file of CPU segments: memory for what each of them reads and writes, by its number."""
+    runs: list[tuple[Program, list[int]]] = []
+    tensors: list[Port] = []
+    for each in (program, *program.entries):
+        ports = [*each.inputs, *each.outputs]
+        runs.append((each, list(range(len(tensors), len(tensors) + len(ports)))))
+        tensors += ports
+    template = environment().get_template("npm/segments.c.j2")
+    return template.render(
+        p=program,
+        version=edgekit.__version__,
+        guard=program.name.upper(),
+        wants_exact=any(map(wasm.wants_exact, (program, *program.entries))),
+        align=max(program.target.align, 16),
+        runs=runs,
+        tensors=tensors,
     )
 
 

@@ -11,8 +11,7 @@ from typing import Any
 import edgekit
 from edgekit.codegen.compilation import sbom, wasm
 from edgekit.codegen.execution import runner
-from edgekit.codegen.gpu.plan import plan
-from edgekit.codegen.gpu.web import WEBGPU, Web
+from edgekit.codegen.gpu.web import Web
 from edgekit.codegen.gpu.wgsl import DOT4
 from edgekit.codegen.packages import Package, PackageRequest
 from edgekit.codegen.packages._classes import by_output
@@ -68,9 +67,8 @@ def make(request: PackageRequest) -> Package:
     """The files of the package."""
     program = request.program
     _check_entries(program)
-    web = (
-        Web(plan(program.graph)) if program.target.gpu == WEBGPU else None
-    )  # refused before anything is built
+    web = Web(program.gpu) if program.gpu else None  # refused before anything is built
+    cpu = _segments(request)
     modules = list(_modules(request))
     stem, has_threads = program.name, _has_threads(modules)
     inlined, weights = _inlined(stem, modules), _weights(stem, modules)
@@ -93,10 +91,11 @@ def make(request: PackageRequest) -> Package:
     }
     if web:
         files |= {
-            f"{stem}.gpu.js": text("gpu.js.j2", dot4=DOT4),
+            f"{stem}.gpu.js": text("gpu.js.j2", dot4=DOT4, gpu_cpu_bytes=len(cpu)),
             f"{stem}.gpu.d.ts": text("gpu.d.ts.j2"),
             f"{stem}.gpu.thread.js": text("thread.js.j2", on_gpu=True),
             f"{stem}.gpu.bin": web.weights,
+            **({f"{stem}.cpu.wasm": cpu} if cpu else {}),
         }
     for helper in request.helpers:
         files |= {
@@ -155,6 +154,21 @@ def _modules(request: PackageRequest) -> Iterator[Built]:
                 progress=request.progress,
             )
             yield f"{feature.file if several else ''}{'.threads' if threads else ''}.wasm", feature, module
+
+
+def _segments(request: PackageRequest) -> bytes:
+    """The module of CPU segments; empty where there are none."""
+    library = request.program.segment_library
+    if library is None:
+        return b""
+    return link(
+        library,
+        request.optimize,
+        request.weights,
+        check=request.check,
+        segments=True,
+        progress=request.progress,
+    ).data
 
 
 def _has_threads(modules: list[Built]) -> bool:
@@ -347,6 +361,6 @@ def _notes(
             parts += f" + {weights[module.weights]} {len(module.weights):,}"
         yield "npm", f"{shipped} KB = {parts}; memory {module.pages * wasm.PAGE // 1024} KiB"
     if f"{stem}.gpu.js" in files:
-        script, data = (len(files[f"{stem}.gpu.{end}"]) for end in ("js", "bin"))
-        shipped = kilobytes(script + data)
-        yield "webgpu", f"{shipped} KB = {stem}.gpu.js {script:,} + {stem}.gpu.bin {data:,}"
+        names = [name for end in ("gpu.js", "gpu.bin", "cpu.wasm") if (name := f"{stem}.{end}") in files]
+        shipped = kilobytes(sum(len(files[name]) for name in names))
+        yield "webgpu", f"{shipped} KB = {' + '.join(f'{name} {len(files[name]):,}' for name in names)}"

@@ -43,7 +43,7 @@ def render(program: Program, optimize: Optimize, weights: Weights = "auto") -> d
         content |= _library(part, optimize, binary)
     cmake = {"p": program, "version": edgekit.__version__, "speed": optimize == "speed", "binary": binary}
     content["CMakeLists.txt"] = _text("CMakeLists.txt.j2", cmake).encode()
-    if program.gpu:
+    if program.target.opencl:
         content |= gpu.render(
             program, environment(), model_origin(program), specialised=optimize == "speed", binary=binary
         )

@@ -11,17 +11,17 @@ import pytest
 from support.node_tools import Browser, output, tool
 from support.npm_packages import package, simulated, small_digits
 from support.op_cases import normal
-from support.sites import STRICT, site
+from support.sites import site
 from support.tools import ROOT, require, require_module, require_shared
+from support.webgpu_pages import listed, on_gpu, visited
 
-from edgekit import EdgeKitError, api
+from edgekit import api
 from edgekit.converters.tflite.reader import convert
 from edgekit.core import simulate
 from edgekit.core.builder import Builder
 from edgekit.core.ir import Graph
 from edgekit.core.ops.arithmetic import Add, Mul
 from edgekit.core.ops.conv2d import Conv2d
-from edgekit.core.ops.cumulative import Cumulative
 from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.reshape import Reshape
 from edgekit.core.ops.slice import Slice
@@ -37,28 +37,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The package of the int8 digits model."""
     require_module("ziglang")
     return package(small_digits(), tmp_path_factory.mktemp("webgpu"), "webgpu")
-
-
-def visited(chromium: Browser, made: Path, folder: Path, samples: Any, script: str) -> Any:
-    """The result of a script in a page, which has the package and the samples; it complains of nothing."""
-    stem = next(made.glob("*.gpu.js")).name
-    (folder / "npm").symlink_to(made)
-    (folder / "index.html").write_text('<!doctype html><script type="module" src="page.js"></script>')
-    (folder / "page.js").write_text(
-        f'import {{ createGpuModel }} from "./npm/{stem}";\n'
-        f"const samples = {json.dumps(samples)};\n"
-        f"async function attempt() {{ {script} }}\n"
-        "globalThis.result = await attempt().catch(String);\n"
-    )
-    with site(folder, policy=STRICT) as url:
-        visit = chromium.visit(url)
-    assert [words for words in visit.errors if "404" not in words] == []
-    assert not isinstance(visit.result, str), visit.result
-    return visit.result
-
-
-def listed(samples: list[dict[str, Array]]) -> list[list[list[float]]]:
-    return [[x.reshape(-1).tolist() for x in sample.values()] for sample in samples]
 
 
 def samples_of_digits() -> list[dict[str, Array]]:
@@ -292,31 +270,6 @@ def real() -> Graph:
     return b.graph("real", [x, z], [sums, b.one(Mul(), z, z), b.one(Mul(), part, part)])
 
 
-NAMED = """
-    const model = await createGpuModel({ gpu: "require" });
-    const { inputs } = await import("./npm/NAME.js");
-    const answers = [];
-    for (const sample of samples) {
-      const types = { float32: Float32Array, int8: Int8Array };
-      const names = Object.keys(inputs);
-      const given = names.map((name, i) => [name, types[inputs[name].type].from(sample[i])]);
-      const y = await model.run(names.length > 1 ? Object.fromEntries(given) : given[0][1]);
-      answers.push((ArrayBuffer.isView(y) ? [y] : Object.values(y)).map((array) => Array.from(array)));
-    }
-    return answers;
-"""
-
-
-def on_gpu(chromium: Browser, graph: Graph, folder: Path, count: int) -> tuple[Any, Any]:
-    """What a network computes there, and what the simulator does."""
-    require_module("ziglang")
-    made = package(graph, folder / "library", "webgpu")
-    samples: list[dict[str, Array]] = [dict(simulate.random_inputs(graph, seed)) for seed in range(count)]
-    stem = next(made.glob("*.gpu.js")).name.removesuffix(".gpu.js")
-    found = visited(chromium, made, folder, listed(samples), NAMED.replace("NAME", stem))
-    return found, simulated(graph, samples)
-
-
 def test_the_script_of_the_page_runs(chromium: Browser, made: Path, tmp_path: Path) -> None:
     """It is on software here, which is not taken."""
     text = (ROOT / "docs" / "gpu.md").read_text()
@@ -344,16 +297,6 @@ def test_a_network_for_key_words(chromium: Browser, tmp_path: Path) -> None:
     graph = simplify(convert(require_shared("models/mlperf_tiny/kws_ref_model.tflite")))
     found, right = on_gpu(chromium, graph, tmp_path, 1)
     assert found == right
-
-
-def test_what_has_no_kernel_is_refused(tmp_path: Path) -> None:
-    b = Builder()
-    x = b.input("x", Type(_F32, (4, 4)))
-    graph = b.graph("sums", [x], [b.one(Cumulative("sum", 0), x)])
-    require_module("ziglang")
-    with pytest.raises(EdgeKitError, match="Cumulative does not run on GPUs"):
-        package(graph, tmp_path / "out", "webgpu")
-    assert not (tmp_path / "out").exists()
 
 
 USES = """

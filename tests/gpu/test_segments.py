@@ -8,6 +8,8 @@ import pytest
 from support.command_line import CommandLine
 from support.op_cases import normal
 from support.opencl import opencl
+from support.segments import SIZE, network, sums
+from support.stateful import accumulator
 from support.tools import require, require_module
 
 from edgekit import api
@@ -19,37 +21,12 @@ from edgekit.codegen.program import compile_graph
 from edgekit.core import simulate, target
 from edgekit.core.builder import Builder
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Graph
 from edgekit.core.ops.activations import Tanh
-from edgekit.core.ops.arithmetic import Add, Mul
-from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.cumulative import Cumulative
 from edgekit.core.types import DType, Type
 
 FAKE = Path(__file__).parents[1] / "support" / "fake_opencl.c"
 _F32 = DType.F32
-_SIZE = 24  # pixels: a convolution is then worth a copy
-
-
-def _convolution(b: Builder, x: str, channels: int) -> str:
-    inputs = b.type(x).shape[3]
-    w = normal(_F32, channels, 3, 3, inputs, scale=(9 * inputs) ** -0.5)
-    return b.one(Conv2d((1, 1), (1, 1, 1, 1)), x, b.const(w), b.const(normal(_F32, channels)))
-
-
-def network() -> Graph:
-    """Two layers without a kernel, one of which reads an input, and an output that the CPU computes."""
-    b = Builder()
-    x = b.input("x", Type(_F32, (1, _SIZE, _SIZE, 24)))
-    z = b.input("z", Type(_F32, (1, _SIZE, _SIZE, 1)))
-    first = _convolution(b, x, 32)
-    sums = b.one(Cumulative("sum", 2), first)
-    tenth = b.const(np.float32(0.1))
-    rows = b.one(Cumulative("sum", 2), b.one(Mul(), b.one(Cumulative("sum", 1), z), tenth))
-    weighted = b.one(Add(), b.one(Mul(), sums, tenth), rows)
-    second = _convolution(b, weighted, 32)
-    products = b.one(Cumulative("sum", 1, reverse=True), b.one(Tanh(), _convolution(b, second, 16)))
-    return b.graph("network", [x, z], [second, products, first])
 
 
 def operators(planned: GpuPlan) -> list[list[str]]:
@@ -59,7 +36,7 @@ def operators(planned: GpuPlan) -> list[list[str]]:
 
 def test_what_has_no_kernel_is_in_segments_with_what_is_between() -> None:
     """Small layers between two without a kernel stay with them, large ones go back to the device."""
-    planned = plan(network(), segments=True)
+    planned = plan(network())
     assert [sorted(found) for found in operators(planned)] == [
         ["Cumulative", "Cumulative", "Cumulative", "Mul", "Mul"],
         ["Cumulative"],
@@ -67,20 +44,15 @@ def test_what_has_no_kernel_is_in_segments_with_what_is_between() -> None:
     assert [d.operator for d in planned.dispatches] == ["Conv2d", "Add", "Conv2d", "Conv2d", "Tanh"]
 
 
-def test_without_segments_all_layers_without_a_kernel_are_named() -> None:
-    with pytest.raises(EdgeKitError, match="Cumulative does not run on GPUs") as caught:
-        plan(network())
-    assert len(caught.value.also) == 3
-
-
 def test_a_network_that_the_cpu_computes_as_fast_is_refused() -> None:
     b = Builder()
     x = b.input("x", Type(_F32, (1, 64)))
-    small = b.graph("small", [x], [b.one(Tanh(), b.one(Cumulative("sum", 1), b.one(Tanh(), x)))])
+    sums = b.one(Cumulative("sum", 1), b.one(Tanh(), b.one(Cumulative("sum", 1), x)))
     with pytest.raises(EdgeKitError, match="faster than some beside a GPU") as caught:
-        plan(small, segments=True)
+        plan(b.graph("small", [x], [sums]))
     assert "Cumulative does not run on GPUs" in caught.value.message
-    assert "-t host" in caught.value.also[0].hint
+    assert "Cumulative does not run on GPUs" in caught.value.also[0].message
+    assert "-t host" in caught.value.also[1].hint
 
 
 @pytest.mark.parametrize("optimize", ["size", "speed"])
@@ -101,49 +73,52 @@ def test_integers_are_equal_bit_by_bit(tmp_path: Path) -> None:
     require("gcc")
     inputs = {name: np.concatenate([a] * 4) for name, a in simulate.random_inputs(network(), 0).items()}
     quantized, _ = api.quantize_model(network(), inputs, calibrate="minmax", strict_int8=True)
-    assert plan(quantized, segments=True).segments
+    assert plan(quantized).segments
     found = api.verify(quantized, target="opencl")
     assert found.exact
 
 
 def test_equal_to_onnx_runtime(tmp_path: Path) -> None:
     opencl()
-    runtime, onnx = require_module("onnxruntime"), require_module("onnx")
-    helper, numbers = onnx.helper, onnx.numpy_helper.from_array
-    weights = [normal(_F32, 32, 24, 3, 3, scale=0.05), normal(_F32, 32, 32, 3, 3, scale=0.05)]
-    nodes = [
-        helper.make_node("Conv", ["x", "w0"], ["a"], pads=[1, 1, 1, 1]),
-        helper.make_node("CumSum", ["a", "axis"], ["b"]),
-        helper.make_node("Tanh", ["b"], ["c"]),
-        helper.make_node("Conv", ["c", "w1"], ["y"], pads=[1, 1, 1, 1]),
-    ]
-    constants = [numbers(w, f"w{i}") for i, w in enumerate(weights)] + [numbers(np.array(3), "axis")]
-    ends = [
-        helper.make_tensor_value_info(name, 1, [1, channels, _SIZE, _SIZE])
-        for name, channels in (("x", 24), ("y", 32))
-    ]
-    model = helper.make_model(
-        helper.make_graph(nodes, "sums", ends[:1], ends[1:], constants),
-        opset_imports=[helper.make_opsetid("", 17)],
-        ir_version=8,
-    )
-    (tmp_path / "sums.onnx").write_bytes(model.SerializeToString())
-    x = np.asarray(normal(_F32, 1, 24, _SIZE, _SIZE))
-    (right,) = runtime.InferenceSession(model.SerializeToString()).run(None, {"x": x})
+    runtime = require_module("onnxruntime")
+    model = sums()
+    (tmp_path / "sums.onnx").write_bytes(model)
+    x = np.asarray(normal(_F32, 1, 24, SIZE, SIZE))
+    (right,) = runtime.InferenceSession(model).run(None, {"x": x})
     graph = api.convert(tmp_path / "sums.onnx")
-    assert len(plan(graph, segments=True).segments) == 1
+    assert len(plan(graph).segments) == 1
     (y,) = api.run(graph, x, target="opencl", optimize="size").values()
     assert np.abs(y - right).max() <= 1e-5 * np.abs(right).max()
 
 
 def test_the_report_says_what_is_copied() -> None:
-    found = summary(plan(network(), segments=True))
-    image = 4 * 32 * _SIZE * _SIZE
+    found = summary(plan(network()))
+    image = 4 * 32 * SIZE * SIZE
     first, second = found.segments
     assert (first.read_bytes, first.written_bytes) == (image, image + image // 32)
     assert (second.read_bytes, second.written_bytes) == (image // 2, 0)  # its result is the caller's
     places = {(layer.operator, layer.runs_on) for layer in found.layers}
     assert {("Conv2d", "gpu"), ("Cumulative", "cpu"), ("Mul", "cpu"), ("Tanh", "gpu")} <= places
+
+
+@pytest.mark.parametrize("name", ["webgpu", "opencl"])
+def test_the_report_of_a_target_is_that_of_its_plan(name: str, tmp_path: Path) -> None:
+    """`estimate` says before what `build` does."""
+    require_module("ziglang") if name == "webgpu" else require("gcc")
+    found = api.estimate(network(), target=name).gpu
+    assert found == summary(plan(network()))
+    assert found == api.build(network(), tmp_path, target=name, verify=False).gpu
+
+
+def test_states_and_ports_of_16_bits_are_refused_with_a_hint() -> None:
+    b = Builder()
+    x = b.input("x", Type(DType.F16, (1, 64)))
+    with pytest.raises(EdgeKitError, match=r"inputs and outputs \(x, tanh_0\) are not of 16 bits") as narrow:
+        plan(b.graph("narrow", [x], [b.one(Tanh(), x)]))
+    assert "float32 there, or a target for processors" in narrow.value.hint
+    with pytest.raises(EdgeKitError, match=r"states \(s\) do not run on GPUs yet") as kept:
+        plan(accumulator())
+    assert "wasm32-simd for pages" in kept.value.hint
 
 
 # On the caller's context: without copies, then with copies, after an event; the caller's is what is compared.
