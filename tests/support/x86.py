@@ -49,16 +49,19 @@ def on_each(names: Sequence[str], networks: Sequence[str]) -> list[tuple[str, st
     return [(name, x) for name in names for x in networks[: 1 if is_emulated(targets.load(name)) else None]]
 
 
-def drive(program: Program, folder: Path, optimize: Optimize, level: Sequence[str] = ("-O2",)) -> Driver:
+LEVEL = {"size": "-Os", "speed": "-O2"}
+
+
+def drive(program: Program, folder: Path, optimize: Optimize, level: Sequence[str] = ()) -> Driver:
     """What runs the program, compiled with these flags."""
     return drive_all([program], folder, optimize, level)
 
 
 def drive_all(
-    programs: Sequence[Program], folder: Path, optimize: Optimize, level: Sequence[str] = ("-O2",)
+    programs: Sequence[Program], folder: Path, optimize: Optimize, level: Sequence[str] = ()
 ) -> Driver:
     """One executable of programs that share kernels, and a processor."""
-    target = programs[0].target
+    target, level = programs[0].target, level or (LEVEL[optimize],)
     names = written(programs, folder, optimize)
     if is_emulated(target):
         # Products of AVX-VNNI are those of AVX-512 in other bytes, which every Bochs with these knows.
