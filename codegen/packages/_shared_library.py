@@ -7,6 +7,7 @@ import re
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from importlib.resources import files
 from pathlib import Path
 
 from edgekit.codegen.compilation import build, toolchain
@@ -19,6 +20,7 @@ from edgekit.core.target import Target
 
 _TRIPLE = re.compile(r"zig cc -target (\w+)-(\w+)\S*(.*)")
 _GLIBC = "2.17"  # of manylinux2014, whose libraries run on every Linux since
+_BARE = Path(str(files("edgekit.runtime_c"))) / "bare"
 _MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}  # as other systems call them
 
 
@@ -69,8 +71,7 @@ def compiled(request: PackageRequest, made: Mapping[str, bytes]) -> tuple[bytes,
     """The shared library of C files, and its suffix."""
     target = request.program.target
     compiler, place = _compiler(target), _place(target)
-    shared = ["-shared", "-s", *["-fPIC"] * (place.system != "windows")]
-    options = [*build.BASE_FLAGS, LEVEL[request.optimize], *target.cflags, *shared, "-I."]
+    options = [*build.BASE_FLAGS, LEVEL[request.optimize], *target.cflags, *_shared(place, compiler), "-I."]
     with tempfile.TemporaryDirectory(prefix="edgekit-") as scratch:
         folder = Path(scratch)
         write(dict(made), folder)
@@ -90,6 +91,15 @@ def wheel_tag(target: Target) -> str:
             return f"macosx_11_0_{'arm64' if place.machine == 'aarch64' else place.machine}"
     start = f"manylinux_{_GLIBC.replace('.', '_')}" if "zig" in _compiler(target).name else "linux"
     return f"{start}_{place.machine}"
+
+
+def _shared(place: Platform, compiler: toolchain.Compiler) -> list[str]:
+    """Options for a shared library. It needs nothing of a C library but memcpy and memset: on Windows those
+    of zig, which else compiles a whole C library in a minute and adds 60 KB of it."""
+    if place.system != "windows":
+        return ["-shared", "-s", "-fPIC"]
+    alone = ["-nostdlib", "-lcompiler_rt", "-isystem", str(_BARE), str(_BARE / "windows_dll.c")]
+    return ["-shared", "-s", "-Wl,--gc-sections", *(alone if "zig" in compiler.name else [])]
 
 
 def _place(target: Target) -> Platform:
