@@ -6,11 +6,9 @@ function of its own, <model>_<entry>_run. Constants are shared where their bytes
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
-from edgekit.codegen.cost.instructions import estimated
-from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import Program
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.escape import c_identifier
@@ -21,20 +19,6 @@ from edgekit.core.text.decoder import DecoderForm
 TAKEN = {"classes", "gpu", "processor", "reset", "run", "sample", "sampler", "selftest", "state"}
 TAKEN |= {"tokenizer", "weights"}
 _LONGEST = 32
-
-
-@dataclass(frozen=True)
-class EntrySummary:
-    """What a report says of an entry."""
-
-    name: str
-    inputs: Mapping[str, str]
-    outputs: Mapping[str, str]
-    macs: int
-    arena_bytes: int
-    added_weights: int  # bytes of constants that the others do not have
-    repeated_weights: Mapping[str, int]  # of these, tensors that others have in another layout
-    instructions: int | None  # of a run, where the target's kernels are calibrated
 
 
 def with_entries(program: Program, entries: Mapping[str, Graph]) -> Program:
@@ -88,29 +72,3 @@ def _hint(main: Graph, kinds: Iterable[str]) -> str:
     decoder = DecoderForm.of(main)
     example = f", such as --dim positions={decoder.positions}" if decoder else ""
     return f"bind the same dimensions for both{example}"
-
-
-def entry_summaries(program: Program, optimize: Optimize) -> Iterator[EntrySummary]:
-    """Each entry beside the main one."""
-    for i, entry in enumerate(program.entries):
-        run = estimated(entry, optimize)
-        yield EntrySummary(
-            entry.name.removeprefix(f"{program.name}_"),
-            {port.name: str(port.type) for port in entry.inputs},
-            {port.name: str(port.type) for port in entry.outputs},
-            entry.macs,
-            entry.arena.size,
-            entry.weight_bytes,
-            _repeated(entry, [program, *program.entries[:i]]),
-            run.total if run else None,
-        )
-
-
-def _repeated(entry: Program, others: Iterable[Program]) -> Mapping[str, int]:
-    """Bytes of tensors that these have in another layout, too."""
-    known = {(c.name, str(c.type)) for other in others for c in other.constants}
-    found: dict[str, int] = {}
-    for c in entry.constants:
-        if c.type.rank > 1 and (c.name, str(c.type)) in known:
-            found[c.name] = found.get(c.name, 0) + c.data.size * c.dtype.bytes
-    return found

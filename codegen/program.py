@@ -55,6 +55,8 @@ class Constant:
     layout: str = ""  # as the kernel's file states it; empty: as the tensor lies
     aligned: bool = False  # as tensors are: a kernel loads several elements at once
     note: str = ""  # what it is, where lowering made it of a tensor
+    unpacked: Array = field(default_factory=lambda: np.empty(0))  # as the call has it
+    groups: int = 1  # of the call
 
 
 @dataclass(frozen=True)
@@ -322,7 +324,9 @@ class _Constants:
                 return other
             if key not in self.found:
                 c = identifier(f"{self.prefix}_{readable(name)}", self.taken, "w", longest=LONGEST)
-                self.found[key] = Constant(c, name, dtype, data, value.type, tag, note=note)
+                self.found[key] = Constant(
+                    c, name, dtype, data, value.type, tag, note=note, unpacked=value.data, groups=groups
+                )
             if is_tiled(tag):
                 self.found[key] = replace(self.found[key], aligned=True)
             self._by_layout[layout] = key

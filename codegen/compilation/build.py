@@ -17,7 +17,8 @@ from edgekit.codegen.compilation.objects import named_sections, section_sizes
 from edgekit.codegen.compilation.publish import write as write
 from edgekit.codegen.cost import code_size, instructions
 from edgekit.codegen.cost.code_size import CodeSize
-from edgekit.codegen.entries import EntrySummary, entry_summaries, with_entries
+from edgekit.codegen.entries import with_entries
+from edgekit.codegen.entry_summaries import EntrySummary, entry_summaries
 from edgekit.codegen.execution import runner
 from edgekit.codegen.execution.driver import Driver
 from edgekit.codegen.gpu.summary import GpuSummary, summary
@@ -325,7 +326,7 @@ def compiled(
 ) -> Iterator[Compiled]:
     """The library of a program, in a folder that is gone afterwards."""
     compiler = toolchain.find(program.target)
-    test = selftest.prepare(program.graph)
+    test = selftest.prepare(program.graph, [entry.graph for entry in program.entries])
     files = generate(program, optimize, test=test)
     with tempfile.TemporaryDirectory(prefix="edgekit-") as scratch:
         folder = Path(scratch)
@@ -343,11 +344,12 @@ def verify(
     optimize: Optimize = "speed",
     ports: Ports = "caller",
     samples: Sequence[Mapping[str, Array]] | None = None,
+    entries: Mapping[str, Graph] | None = None,
     progress: Progress = lambda step: None,
 ) -> Verification:
     """Compile the library and compare it with the simulator, on these samples or on random ones; then run the
-    self-test that comes with it."""
-    program = fit(graph, target, ports, optimize=optimize)
+    self-test that comes with it. `entries` beside it are compared on random ones."""
+    program = with_entries(fit(graph, target, ports, optimize=optimize), entries or {})
     with compiled(program, optimize, progress) as made:
         test = verification.settled(program, made.driver, made.test)
         with_self_test(made.files, program, test, made.driver.executable.parent)

@@ -50,6 +50,12 @@ def pages(module: bytes) -> int:
     ]  # behind how many memories there are, and whether it has a limit
 
 
+def with_section(module: bytes, name: str, content: bytes) -> bytes:
+    """The module with a custom section behind all others, which engines leave to JavaScript."""
+    named = unsigned(len(name)) + name.encode() + content
+    return module + b"\0" + unsigned(len(named)) + named
+
+
 def sections(module: bytes) -> Iterator[tuple[int, int, int]]:
     """The number of each section, how many bytes it takes, and where its content begins."""
     assert module[:4] == MAGIC, "a file of another format"

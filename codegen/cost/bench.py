@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import statistics
 import tempfile
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from edgekit.codegen.compilation import toolchain, wasm
 from edgekit.codegen.compilation.publish import write
 from edgekit.codegen.cost import counting
+from edgekit.codegen.entries import with_entries
 from edgekit.codegen.execution import bochs, runner
 from edgekit.codegen.execution.driver import FLAGS
 from edgekit.codegen.gpu import host
@@ -57,6 +58,7 @@ class Bench:
     slowest: float | None
     instructions: int | None
     layers: tuple[LayerCost, ...] = ()  # where they were asked for
+    entries: tuple[Bench, ...] = ()  # of the same library, each under its own name
 
     @property
     def instructions_per_mac(self) -> float | None:
@@ -64,19 +66,34 @@ class Bench:
 
 
 def bench(
-    graph: Graph, target: Target, *, optimize: Optimize = "speed", progress: Progress = lambda step: None
+    graph: Graph,
+    target: Target,
+    *,
+    optimize: Optimize = "speed",
+    entries: Mapping[str, Graph] | None = None,
+    progress: Progress = lambda step: None,
 ) -> Bench:
-    """Compile the library and measure one run of it."""
+    """Compile the library and measure one run of it, and one of each entry beside it."""
     if reason := runner.why_not_here(target):
         raise EdgeKitError("E0503", reason)
     target = runner.here(target)
-    program = fit(graph, target, optimize=optimize)
+    library = with_entries(fit(graph, target, optimize=optimize), entries or {})
+    main = _measured(library, library, optimize, progress)
+    names = entries or {}
+    others = (_measured(library, entry, optimize, progress) for entry in library.entries)
+    named = (replace(found, name=name) for name, found in zip(names, others, strict=True))
+    return replace(main, entries=tuple(named))
+
+
+def _measured(library: Program, program: Program, optimize: Optimize, progress: Progress) -> Bench:
+    """A run of one entry."""
+    target = library.target
     compiler = toolchain.find(target)
     native = not target.startup
     with tempfile.TemporaryDirectory(prefix="edgekit-") as scratch:
         folder = Path(scratch)
         progress(f"compiling with {compiler.name}")
-        executable = compiled(program, folder, compiler, optimize)
+        executable = compiled(library, folder, compiler, optimize, entry=program)
         progress("running")
         if runner.is_wasm(target):
             times, instructions = _times_in_engine(target, folder), operations(target, folder)
@@ -100,9 +117,16 @@ def bench(
     )
 
 
-def compiled(program: Program, folder: Path, compiler: toolchain.Compiler, optimize: Optimize) -> Path:
-    """The library in a program that runs it, and measures that where it is not counted."""
-    main = wasm_main(program) if runner.is_wasm(program.target) else _main(program)
+def compiled(
+    program: Program,
+    folder: Path,
+    compiler: toolchain.Compiler,
+    optimize: Optimize,
+    *,
+    entry: Program | None = None,
+) -> Path:
+    """The library in a program that runs it, or an entry of it, and measures that where it is not counted."""
+    main = wasm_main(entry or program) if runner.is_wasm(program.target) else _main(entry or program)
     return built(program, folder, compiler, optimize, "\n".join(main))
 
 
@@ -116,7 +140,7 @@ def built(
     (folder / "main.c").write_text(main)
     # Zig leaves names out of small programs, unless they are for a debugger.
     flags = [*FLAGS, LEVEL[optimize], "-g", *target.cflags, *runner.compile_flags(target)]
-    flags += wasm.start_flags([program])
+    flags += wasm.start_flags([program, *program.entries])
     files = [*sources(library, optimize), "main.c", "-o", runner.executable("bench")]
     compiler.run([*flags, *files, *runner.link_flags(target, compiler, folder)], folder)
     return folder / runner.executable("bench")
@@ -165,14 +189,13 @@ def _ticks(target: Target, folder: Path) -> int:
 
 def setting(program: Program) -> Iterator[str]:
     """Memory for a run, and a function that fills it; in front of it, what it includes."""
-    name = program.name
     ports: Sequence[Port] = (*program.inputs, *program.outputs)
     yield f'#include <stdlib.h>\n#include "{host.header(program)}"'
     for i, port in enumerate(ports):
         yield f"static {port.type.dtype.c} p{i}[{port.type.size or 1}];"
     yield f"static uint8_t arena[{program.arena.size + 1}] __attribute__((aligned({program.target.align})));"
     if program.states:
-        yield f"static struct {name}_state state;"
+        yield f"static struct {program.owner}_state state;"
     if program.target.opencl:
         yield "static struct ek_gpu *gpu;"
     yield "static void prepare(void)\n{"
@@ -181,7 +204,7 @@ def setting(program: Program) -> Iterator[str]:
         value = "(float)(i * 37 % 101) / 50.0f - 1.0f" if is_float else f"({port.type.dtype.c})(i * 37 % 101)"
         yield f"    for (int i = 0; i < {port.type.size}; i++)\n        p{i}[i] = {value};"
     if program.states:
-        yield f"    {name}_reset(&state);"
+        yield f"    {program.owner}_reset(&state);"
     if program.target.opencl:
         yield from host.created(program)
     yield "}"

@@ -12,6 +12,8 @@ from edgekit.codegen.compilation.build import CallSummary, generate, layers_of, 
 from edgekit.codegen.compilation.objects import named_sections
 from edgekit.codegen.cost import instructions
 from edgekit.codegen.cost.instructions import Instructions
+from edgekit.codegen.entries import with_entries
+from edgekit.codegen.entry_summaries import EntrySummary, entry_summaries
 from edgekit.codegen.gpu.summary import GpuSummary, summary
 from edgekit.codegen.library_map import LibraryMap, library_map
 from edgekit.codegen.lowering.compact_weights import fit
@@ -47,6 +49,7 @@ class Estimate:
     repeated_weights: Mapping[str, int] = field(default_factory=dict)  # stored in several layouts: bytes more
     branches: int = 0  # conditions that decide which layers run
     loops: int = 0
+    entries: tuple[EntrySummary, ...] = ()  # beside the main one; weights and arena above are of all
     gpu: GpuSummary | None = None  # of a library or package with a path for GPUs
     map: LibraryMap | None = field(default=None, repr=False, compare=False, metadata={"json": False})
 
@@ -79,13 +82,14 @@ def estimate(
     optimize: Optimize = "speed",
     ports: Ports = "caller",
     count: bool = False,
+    entries: Mapping[str, Graph] | None = None,
 ) -> Estimate:
     """The sizes of the library of a graph, and the instructions of a run, with `count` those that an emulator
-    counts; EdgeKitError where there is no compiler for the target."""
+    counts; EdgeKitError where there is no compiler for the target. `entries` are beside it in the library."""
     compiler = toolchain.find(target)
     with tempfile.TemporaryDirectory(prefix="edgekit-") as scratch:
-        first = fit(graph, target, ports, optimize=optimize)
-        test = selftest.prepare(graph)
+        first = with_entries(fit(graph, target, ports, optimize=optimize), entries or {})
+        test = selftest.prepare(graph, [entry.graph for entry in first.entries])
         files = generate(first, optimize, test=test)
         work = Path(scratch)
         program, _, objects, found = settled(first, files, work, compiler, optimize=optimize, test=test)
@@ -95,15 +99,15 @@ def estimate(
     return Estimate(
         target.name,
         target.memory,
-        program.weight_bytes,
+        program.library_weight_bytes,
         found.code if found else None,
         found.constants if found else None,
         found.stack if found else None,
-        program.arena.size,
-        program.working_bytes,
+        program.arena_bytes,
+        max(entry.working_bytes for entry in (program, *program.entries)),
         program.macs,
         program.state_bytes,
-        program.peak,
+        program.largest.peak,
         tuple(layers_of(program)),
         run,
         target.pace,
@@ -111,6 +115,7 @@ def estimate(
         program.repeated_weights,
         program.branches,
         program.loops,
+        tuple(entry_summaries(program, optimize)),
         summary(program.gpu) if program.gpu else None,
         library_map(program, found, sections, run),
     )

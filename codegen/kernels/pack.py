@@ -36,7 +36,7 @@ from edgekit.core.ops._strided import Strides, contiguous
 from edgekit.core.tiles import occupied
 from edgekit.core.types import Array, DType
 
-_DIMS = {1: "O", 2: "OI", 3: "OWI", 4: "OHWI"}
+DIMS = {1: "O", 2: "OI", 3: "OWI", 4: "OHWI"}
 _TOKEN = re.compile(r"([A-Za-z]+)(?:/(\d+)(?:!|(~))?)?(\d+)?(?:/(\d+))?(?:\((\w+)\))?$")
 _EXPRESSION = re.compile(r"\{.*?\}")
 _PHASES = re.compile(r"phases (\d+)x(\d+) ")
@@ -57,7 +57,7 @@ class PackedBlock:
 
 def blocks(tag: str, shape: tuple[int, ...], groups: int) -> Iterator[PackedBlock]:
     """The pieces, one behind the other, that make up the packed weights."""
-    names = _DIMS[len(shape)]
+    names = DIMS[len(shape)]
     order = tag.split()
     size = dict(zip(names, shape, strict=True))
     stride = dict(zip(names, contiguous(shape), strict=True))
@@ -155,7 +155,7 @@ def _tiled(tag: str, weights: Array, groups: int) -> Array:
     layout, _, storage = tag.partition(":")
     tokens = [m for t in layout.split() if (m := _TOKEN.match(t)) is not None]
     assert len(tokens) == len(layout.split()), f"pack tag {tag!r} is not understood"
-    names = list(_DIMS[weights.ndim])
+    names = list(DIMS[weights.ndim])
     if tokens[0][1] == "G":
         names.insert(0, "G")
         weights = weights.reshape(groups, weights.shape[0] // groups, *weights.shape[1:])

@@ -5,7 +5,6 @@ Weights that are a binary file of the library stay one: the module has room for 
 
 from __future__ import annotations
 
-import hashlib
 import tempfile
 from dataclasses import dataclass, replace
 from importlib.resources import files
@@ -15,6 +14,7 @@ import edgekit
 from edgekit.codegen.compilation import build, publish, toolchain, wasm
 from edgekit.codegen.execution import runner
 from edgekit.codegen.packages._text import text_of
+from edgekit.codegen.packages._weights import Part, parts
 from edgekit.codegen.packages._zeros import without_zeros
 from edgekit.codegen.printing.render import Optimize, Weights, environment, weight_blocks
 from edgekit.codegen.program import Port, Program
@@ -27,7 +27,6 @@ from edgekit.core.target import Target
 _BARE = Path(str(files("edgekit.runtime_c"))) / "bare"
 ENTRY = "edgekit_module.c"
 _ROOM = "edgekit_room.S"
-ID_BYTES = 16  # in front of the weights: what tells whose they are
 _MOST = 2**32 - wasm.PAGE  # bytes: more than any model has
 
 
@@ -41,7 +40,7 @@ class Module:
     pages: int  # of memory, from the first to the last run
     stack: int
     verification: verify.Verification | None
-    weights: bytes = b""  # what JavaScript brings into its memory; empty: they are in the module
+    parts: tuple[Part, ...] = ()  # weights that JavaScript brings into its memory; none: they are in it
 
 
 def link(
@@ -71,15 +70,14 @@ def link(
         stack = build.stack_bound(program, folder)
         assert stack is not None, "the compilers of WebAssembly tell of every frame"
         stack += -stack % 16
-        weights_file = library.get(f"{program.name}_weights.bin", b"")
-        own = with_id(weights_file) if weights_file and not segments else b""
-        text = segment_entry(program) if segments else entry(program, stack, threads, own)
+        apart = f"{program.name}_weights.bin" in library and not segments
+        text = segment_entry(program) if segments else entry(program, stack, threads, apart)
         (folder / ENTRY).write_text(text, encoding="utf-8")
-        parts = objects
-        if own:
+        linked = objects
+        if apart:
             (folder / _ROOM).write_text(room(program), encoding="utf-8")
-            parts = [_ROOM if name == f"{program.name}_weights.o" else name for name in objects]
-        data, pages = _linked(program, parts, folder, compiler, optimize, stack, threads)
+            linked = [_ROOM if name == f"{program.name}_weights.o" else name for name in objects]
+        data, pages = _linked(program, linked, folder, compiler, optimize, stack, threads)
         verified = None
         if check or (check is None and not runner.why_not_here(program.target)):
             driver = verify.drive(program, objects, folder, compiler, optimize)
@@ -88,27 +86,18 @@ def link(
             verified = verify.verify(program, driver, compiler, objects, samples, progress)
             if check:
                 verify.insist(verified)
+    own = parts(program) if apart else ()
     return Module(program.target.name, threads, data, pages, stack, verified, own)
 
 
-def with_id(weights: bytes) -> bytes:
-    """The file that JavaScript brings into memory: weights behind bytes that are theirs alone."""
-    return hashlib.sha256(weights).digest()[:ID_BYTES] + weights
-
-
 def room(program: Program) -> str:
-    """Assembly that has zeros in the place of that file, with the names of the constants."""
-    assert program.target.align <= ID_BYTES, "weights are aligned behind the bytes in front of them"
+    """Assembly that has zeros in the place of the weights, with the names of the constants."""
     blocks = [(constant.c, len(data)) for constant, data in weight_blocks(program)]
-    template = environment().get_template("npm/room.S.j2")
-    return template.render(
-        name=program.name, blocks=blocks, id_bytes=ID_BYTES, bytes=ID_BYTES + sum(n for _, n in blocks)
-    )
+    return environment().get_template("npm/room.S.j2").render(name=program.name, blocks=blocks)
 
 
-def entry(program: Program, stack: int, threads: bool, weights: bytes = b"") -> str:
-    """The C file with the memory of a run, and the functions that JavaScript calls, which brings `weights`
-    there, if there are any."""
+def entry(program: Program, stack: int, threads: bool, brings_weights: bool = False) -> str:
+    """The C file with the memory of a run, and the functions that JavaScript calls; it may bring weights."""
     ports = [f"ek_port_{port.c}" for port in (*program.inputs, *program.outputs)]
     state = ["&ek_module_state"] * bool(program.states)
     arguments = [*(ports if program.ports == "caller" else ()), *state, "ek_module_arena"]
@@ -125,8 +114,7 @@ def entry(program: Program, stack: int, threads: bool, weights: bytes = b"") -> 
             wants_exact=wasm.wants_exact(program),
             align=max(program.target.align, 16),
             arguments=Code(", ".join(arguments)),
-            weight_bytes=len(weights),
-            weight_id=list(weights[:ID_BYTES]),
+            brings_weights=brings_weights,
         )
     )
 

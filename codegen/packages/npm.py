@@ -17,9 +17,10 @@ from edgekit.codegen.packages import Package, PackageRequest
 from edgekit.codegen.packages._classes import by_output
 from edgekit.codegen.packages._features import Feature, needed
 from edgekit.codegen.packages._helpers import HELPER_WORDS, audio, image, likely
-from edgekit.codegen.packages._module import ID_BYTES, Module, link
+from edgekit.codegen.packages._module import Module, link
 from edgekit.codegen.packages._node_example import example
 from edgekit.codegen.packages._text import text_of
+from edgekit.codegen.packages._weights import ID_BYTES, SECTION, WeightsFile, weights_file, with_weights
 from edgekit.codegen.packages._words import meaning
 from edgekit.codegen.printing.render import environment, model_origin
 from edgekit.codegen.program import Port, Program, compile_graph
@@ -69,12 +70,12 @@ def make(request: PackageRequest) -> Package:
     _check_entries(program)
     web = Web(program.gpu) if program.gpu else None  # refused before anything is built
     cpu = _segments(request)
-    modules = list(_modules(request))
+    modules, weights = _with_weights(list(_modules(request)))
     stem, has_threads = program.name, _has_threads(modules)
-    inlined, weights = _inlined(stem, modules), _weights(stem, modules)
+    inlined = _inlined(stem, modules)
     text = _text(request, modules, web, inlined, weights)
     files = {f"{stem}{suffix}": module.data for suffix, _, module in modules}
-    files |= {name: data for data, name in weights.items()}
+    files |= {f"{stem}.weights.bin": weights.data} if weights else {}
     if has_threads:
         files[f"{stem}.helper.js"] = text("helper.js.j2")
     if inlined:
@@ -180,19 +181,23 @@ def _inlined(stem: str, modules: list[Built]) -> dict[str, str] | None:
     years, but no relaxed ones. None where it is too large to be text as well."""
     alone = [each for each in modules if not each[2].threads]
     suffix, _, module = next((each for each in alone if each[1].isa == "wasm"), alone[0])
-    if module.weights or len(module.data) > _MAX_INLINED:
+    if module.parts or len(module.data) > _MAX_INLINED:
         return None
     content = base64.b64encode(module.data).decode()
     return {"file": f"{stem}{suffix}", "base64": content, "kilobytes": kilobytes(len(content))}
 
 
-def _weights(stem: str, modules: list[Built]) -> dict[bytes, str]:
-    """The files of weights that are not in modules, by content: modules with equal ones share a file."""
-    found: dict[bytes, str] = {}
-    for _, feature, module in modules:
-        if module.weights and module.weights not in found:
-            found[module.weights] = f"{stem}{feature.file if found else ''}.weights.bin"
-    return found
+def _with_weights(modules: list[Built]) -> tuple[list[Built], WeightsFile | None]:
+    """The modules, and the file of the weights that are in none of them: all read the same one."""
+    file = weights_file(module.parts for _, _, module in modules)
+    if file is None:
+        return modules, None
+    return [
+        (suffix, feature, replace(module, data=with_weights(module.data, module.parts, file)))
+        if module.parts
+        else (suffix, feature, module)
+        for suffix, feature, module in modules
+    ], file
 
 
 def _text(
@@ -200,7 +205,7 @@ def _text(
     modules: list[Built],
     web: Web | None,
     inlined: Mapping[str, str] | None,
-    weights: Mapping[bytes, str],
+    weights: WeightsFile | None,
 ) -> Any:
     """A function that renders a template to bytes."""
     program, helpers = request.program, request.helpers
@@ -217,13 +222,7 @@ def _text(
             "kilobytes": kilobytes(len(module.data)),
             "bytes": len(module.data),
             "pages": module.pages if module.threads else 0,
-            "weights": {
-                "file": weights[module.weights],
-                "bytes": len(module.weights),
-                "id": module.weights[:ID_BYTES].hex(),
-            }
-            if module.weights
-            else None,
+            "weights": bool(module.parts),
         }
         for suffix, feature, module in modules
     ]
@@ -250,7 +249,15 @@ def _text(
         "engines": modules[-1][1].engines,
         "policy": POLICY,
         "inlined": inlined,
-        "weights": {"id_bytes": ID_BYTES, "files": _sizes(weights)} if weights else None,
+        "weights": {
+            "id": weights.id,
+            "id_bytes": ID_BYTES,
+            "section": SECTION,
+            "bytes": len(weights.data),
+            "kilobytes": kilobytes(len(weights.data)),
+        }
+        if weights
+        else None,
         "gpu": web,
         "helpers": helpers,
         "helper_words": HELPER_WORDS,
@@ -336,11 +343,6 @@ def _manifest(
     }
 
 
-def _sizes(weights: Mapping[bytes, str]) -> list[tuple[str, str]]:
-    """Each file with its kilobytes."""
-    return [(name, kilobytes(len(data))) for data, name in weights.items()]
-
-
 def kilobytes(size: int) -> str:
     return f"{size / 1000:.1f}"
 
@@ -351,14 +353,15 @@ def _pages(modules: list[Built]) -> str:
 
 
 def _notes(
-    files: Mapping[str, bytes], stem: str, modules: list[Built], weights: Mapping[bytes, str]
+    files: Mapping[str, bytes], stem: str, modules: list[Built], weights: WeightsFile | None
 ) -> Iterator[tuple[str, str]]:
     script = len(files[f"{stem}.js"])
     for suffix, _, module in modules:
-        shipped = kilobytes(script + len(module.data) + len(module.weights))
+        own = len(weights.data) if weights and module.parts else 0
+        shipped = kilobytes(script + len(module.data) + own)
         parts = f"{stem}.js {script:,} + {stem}{suffix} {len(module.data):,}"
-        if module.weights:
-            parts += f" + {weights[module.weights]} {len(module.weights):,}"
+        if own:
+            parts += f" + {stem}.weights.bin {own:,}"
         yield "npm", f"{shipped} KB = {parts}; memory {module.pages * wasm.PAGE // 1024} KiB"
     if f"{stem}.gpu.js" in files:
         names = [name for end in ("gpu.js", "gpu.bin", "cpu.wasm") if (name := f"{stem}.{end}") in files]

@@ -23,6 +23,7 @@ from edgekit.codegen.printing.render import Optimize, Weights
 from edgekit.codegen.verification.verify import Verification
 from edgekit.core import simulate
 from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Graph
 from edgekit.core.progress import Progress
 from edgekit.core.target import MAX_CORES, Target
 from edgekit.core.types import Array
@@ -80,7 +81,7 @@ def build(
         package=package,
         helpers=helpers,
         content=content_of(graph, classes, sample),
-        entries={name: convert(other) for name, other in (entries or {}).items()},
+        entries=_graphs(entries),
         bill=sbom,
         force=force,
         progress=progress,
@@ -123,15 +124,24 @@ def verify(
     optimize: Optimize = "speed",
     ports: Ports = "caller",
     cores: int = 1,
+    entries: Mapping[str, Model] | None = None,
     progress: Progress = notebook_progress.show,
 ) -> Verification:
     """Compare compiled code with the simulator, on these inputs or on seeded random ones; EdgeKitError where
     an output is further off than rounding explains, or where runs with 1 to `cores` threads differ in a
-    bit."""
+    bit. `entries` of the same library, as `build` takes them, are compared on random inputs."""
     wanted = _of_cores(target_of(target), cores)
     graph = convert(model)
     samples = None if inputs is None else arrays.samples(graph, named_inputs(graph, inputs))
-    return library.verify(graph, wanted, optimize=optimize, ports=ports, samples=samples, progress=progress)
+    return library.verify(
+        graph,
+        wanted,
+        optimize=optimize,
+        ports=ports,
+        samples=samples,
+        entries=_graphs(entries),
+        progress=progress,
+    )
 
 
 @renamed_keyword("tell", "progress")
@@ -142,13 +152,21 @@ def bench(
     optimize: Optimize = "speed",
     layers: bool = False,
     weight_growth: float = 0.0,
+    entries: Mapping[str, Model] | None = None,
     progress: Progress = notebook_progress.show,
 ) -> Bench:
     """What one run of the compiled code costs: time where it runs natively, else executed instructions.
-    `layers`: each layer's share of it, too, from runs of their own."""
-    graph, wanted = convert(model), _growing(target_of(target), weight_growth)
-    costs = layer_costs(graph, wanted, optimize=optimize, progress=progress) if layers else ()
-    return replace(benchmark.bench(graph, wanted, optimize=optimize, progress=progress), layers=costs)
+    `layers`: each layer's share of it, too, from runs of their own. `entries` of the same library, as `build`
+    takes them, are measured one by one."""
+    graph, wanted, others = convert(model), _growing(target_of(target), weight_growth), _graphs(entries)
+
+    def with_layers(found: Bench, graph: Graph) -> Bench:
+        costs = layer_costs(graph, wanted, optimize=optimize, progress=progress) if layers else ()
+        return replace(found, layers=costs)
+
+    found = benchmark.bench(graph, wanted, optimize=optimize, entries=others, progress=progress)
+    measured = tuple(with_layers(entry, others[entry.name]) for entry in found.entries)
+    return replace(with_layers(found, graph), entries=measured)
 
 
 def estimate(
@@ -159,11 +177,24 @@ def estimate(
     ports: Ports = "caller",
     count: bool = False,
     weight_growth: float = 0.0,
+    entries: Mapping[str, Model] | None = None,
 ) -> Estimate:
     """What the library of a model takes of flash and memory, to the byte, and about how many instructions a
-    run takes, where kernels are calibrated; `count` counts them in an emulator. Nothing is written."""
-    wanted = _growing(target_of(target), weight_growth)
-    return estimation.estimate(convert(model), wanted, optimize=optimize, ports=ports, count=count)
+    run takes, where kernels are calibrated; `count` counts them in an emulator. `entries` are in the library,
+    too, as `build` takes them. Nothing is written."""
+    return estimation.estimate(
+        convert(model),
+        _growing(target_of(target), weight_growth),
+        optimize=optimize,
+        ports=ports,
+        count=count,
+        entries=_graphs(entries),
+    )
+
+
+def _graphs(entries: Mapping[str, Model] | None) -> dict[str, Graph]:
+    """Other entries of a library, by name."""
+    return {name: convert(other) for name, other in (entries or {}).items()}
 
 
 def _of_cores(target: Target, cores: int) -> Target:

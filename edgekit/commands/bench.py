@@ -11,6 +11,7 @@ from edgekit.command_help import Panel
 from edgekit.commands._shared import (
     Consts,
     Dims,
+    Entries,
     Json,
     Model,
     Optimize,
@@ -24,6 +25,7 @@ from edgekit.commands._shared import (
     WideWeights,
     bound_inputs,
     emit,
+    entry_graphs,
     run_by,
 )
 
@@ -36,6 +38,7 @@ def bench(
     runner: RunnerOption = "",
     optimize: OptimizeOption = Optimize.SPEED,
     layers: Annotated[bool, typer.Option("--layers", help="Measure each layer, too.")] = False,
+    entry: Entries = None,
     shape: Shapes = None,
     dim: Dims = None,
     const: Consts = None,
@@ -54,9 +57,9 @@ def bench(
     from edgekit.reports import bench as reports_bench
 
     with console.progress() as progress:
-        graph = api.convert(
-            model, **bound_inputs(shape, dim, const, state, signature), wide_weights=wide_weights
-        )
+        bound = bound_inputs(shape, dim, const, state, signature)
+        graph = api.convert(model, **bound, wide_weights=wide_weights)
+        entries = entry_graphs(entry, model, bound, wide_weights=wide_weights)
         wanted = run_by(target, runner)
         found = api.bench(
             graph,
@@ -64,6 +67,7 @@ def bench(
             optimize=optimize.value,
             layers=layers,
             weight_growth=weight_growth,
+            entries=entries,
             progress=progress,
         )
     emit("bench", found, reports_bench.bench(found), json)

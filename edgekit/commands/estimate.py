@@ -11,6 +11,7 @@ from edgekit.command_help import Panel
 from edgekit.commands._shared import (
     Consts,
     Dims,
+    Entries,
     Json,
     Model,
     Optimize,
@@ -25,6 +26,7 @@ from edgekit.commands._shared import (
     WideWeights,
     bound_inputs,
     emit,
+    entry_graphs,
 )
 
 PANEL = Panel.LIBRARIES
@@ -38,6 +40,7 @@ def estimate(
     count: Annotated[
         bool, typer.Option("--count/--no-count", help="Count instructions exactly, in an emulator; slower.")
     ] = False,
+    entry: Entries = None,
     shape: Shapes = None,
     dim: Dims = None,
     const: Consts = None,
@@ -58,9 +61,9 @@ def estimate(
 
     with console.progress() as progress:
         progress("reading the model")
-        graph = api.convert(
-            model, **bound_inputs(shape, dim, const, state, signature), wide_weights=wide_weights
-        )
+        bound = bound_inputs(shape, dim, const, state, signature)
+        graph = api.convert(model, **bound, wide_weights=wide_weights)
+        entries = entry_graphs(entry, model, bound, wide_weights=wide_weights)
         progress("compiling")
         found = api.estimate(
             graph,
@@ -69,6 +72,7 @@ def estimate(
             ports=ports.value,
             count=count,
             weight_growth=weight_growth,
+            entries=entries,
         )
     emit("estimate", found, footprint.estimate(found), json)
     if note := float_ports_note(graph, found.ram_bytes, model):

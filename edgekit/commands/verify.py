@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from edgekit import console
 from edgekit.command_help import Panel
@@ -10,6 +10,7 @@ from edgekit.commands._shared import (
     Consts,
     Cores,
     Dims,
+    Entries,
     Json,
     MaxIterations,
     Model,
@@ -26,6 +27,7 @@ from edgekit.commands._shared import (
     arrays_file,
     bound_inputs,
     emit,
+    entry_graphs,
     iterations,
     run_by,
 )
@@ -41,6 +43,7 @@ def verify(
     optimize: OptimizeOption = Optimize.SPEED,
     ports: PortsOption = Ports.CALLER,
     cores: Cores = 1,
+    entry: Entries = None,
     shape: Shapes = None,
     dim: Dims = None,
     const: Consts = None,
@@ -59,12 +62,9 @@ def verify(
     from edgekit.reports import results
 
     with console.progress() as progress:
-        graph = api.convert(
-            model,
-            **bound_inputs(shape, dim, const, state, signature),
-            profile=profile,
-            max_iterations=iterations(max_iterations),
-        )
+        bound = bound_inputs(shape, dim, const, state, signature)
+        how: dict[str, Any] = {"profile": profile, "max_iterations": iterations(max_iterations)}
+        graph = api.convert(model, **bound, **how)
         found = api.verify(
             graph,
             target=run_by(target, runner),
@@ -72,6 +72,7 @@ def verify(
             optimize=optimize.value,
             ports=ports.value,
             cores=cores,
+            entries=entry_graphs(entry, model, bound, **how),
             progress=progress,
         )
     emit("verify", found, results.verification(found), json)

@@ -22,7 +22,10 @@ def bench(found: Bench) -> list[str]:
         ratio = f", {per_mac:.3f} a MAC" if per_mac is not None else ""
         rows.append(("instructions", f"{found.instructions:,}{ratio}"))
     lines = table([*rows, ("compiler", found.compiler)])
-    return [*lines, "", *_costs(found.layers)] if found.layers else lines
+    lines += ["", *_costs(found.layers)] if found.layers else []
+    for entry in found.entries:
+        lines += ["", f"entry {entry.name}", *bench(entry)]
+    return lines
 
 
 def _costs(layers: Sequence[LayerCost]) -> list[str]:

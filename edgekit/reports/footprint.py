@@ -6,7 +6,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from edgekit.api import Estimate, Pruned
-from edgekit.reports.results import compressed, multiplications, on_gpu, repeated, shortened, size, table
+from edgekit.reports.results import (
+    compressed,
+    further_entries,
+    multiplications,
+    on_gpu,
+    repeated,
+    shortened,
+    size,
+    table,
+)
 
 _NAMED = 3  # kernels
 
@@ -61,6 +70,7 @@ def estimate(found: Estimate) -> list[str]:
         ("arena", size(found.arena_bytes)),
         ("stack", f"at most {size(found.stack_bytes)}"),
         ("MACs", multiplications(found)),
+        *further_entries(found.entries),
         *on_gpu(found.gpu),
         *_time(found),
     ]

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         Target,
         Verification,
     )
-    from edgekit.codegen.entries import EntrySummary
+    from edgekit.codegen.entry_summaries import EntrySummary
     from edgekit.codegen.gpu.summary import GpuSummary
     from edgekit.quantize.outcome import MixedPrecision
 

@@ -63,6 +63,55 @@ def test_quantized_files_are_entries_with_one_set_of_integers(cli: CommandLine, 
     assert found["arena_bytes"] == entry["arena_bytes"]
 
 
+PREFILL = ("tiny-llama", "--dim", "positions=16", "--entry", "prefill:tokens=4:logits=1")
+
+
+def test_estimate_says_what_build_does(cli: CommandLine, tiny_llama: Path) -> None:
+    made = cli.ok("build", *PREFILL, "-o", "out", "--no-verify", "--json").json
+    found = cli.ok("estimate", *PREFILL, "--json").json
+    for figure in ("entries", "weight_bytes", "arena_bytes", "code_bytes", "constant_bytes", "stack_bytes"):
+        assert found[figure] == made[figure], figure
+    alone = cli.ok("estimate", *PREFILL[:3], "--json").json
+    assert found["weight_bytes"] == alone["weight_bytes"] + 16  # the positions of four tokens
+    assert found["arena_bytes"] > alone["arena_bytes"]
+    assert "entry" in cli.ok("estimate", *PREFILL).out
+
+
+def test_verify_compares_each_entry(cli: CommandLine, tiny_llama: Path) -> None:
+    found = cli.ok("verify", *PREFILL, "--json").json
+    assert [output["name"] for output in found["outputs"]] == ["logits", "prefill.logits"]
+
+
+def test_bench_measures_each_entry(cli: CommandLine, tiny_llama: Path) -> None:
+    """By instructions, which are those that libraries of their own take."""
+    how = ("-t", "cortex-m7", "--json")
+    found = cli.ok("bench", *PREFILL, *how).json
+    alone = cli.ok("bench", *PREFILL[:3], *how).json
+    prefill = cli.ok("bench", *PREFILL[:3], "--dim", "tokens=4", "--dim", "logits=1", *how).json
+    (entry,) = found["entries"]
+    assert found["instructions"] == alone["instructions"]
+    figures = ("instructions", "macs", "entries")
+    assert [entry[name] for name in figures] == [prefill[name] for name in figures]
+    assert entry["name"] == "prefill"
+
+
+def test_bench_shows_each_entry_with_its_layers(cli: CommandLine, tiny_llama: Path) -> None:
+    shown = cli.ok("bench", *PREFILL, "--layers").out
+    main, _, prefill = shown.partition("\nentry prefill\n")
+    for part in (main, prefill):
+        assert "time" in part
+        assert part.count("ns a MAC") == 1
+
+
+@pytest.mark.parametrize("command", ["estimate", "verify", "bench"])
+def test_each_command_reads_entries_as_build_does(cli: CommandLine, tiny_llama: Path, command: str) -> None:
+    answer = cli(command, "tiny-llama", "--entry", "a:tokens=4:positions=8")
+    assert answer.code == 2
+    assert "entries share states" in answer.err
+    answer = cli(command, "tiny-llama", "-t", "opencl", "--entry", "a:tokens=4")
+    assert "target opencl is for GPUs: its libraries have one entry" in answer.err
+
+
 def test_run_reads_the_prompt_by_prefill(cli: CommandLine, tiny_llama: Path) -> None:
     text = ["run", "tiny-llama", "--dim", "positions=32", "--text", "once upon a time", "--tokens", "9"]
     plain = cli.ok(*text).out

@@ -19,7 +19,8 @@ from support.tools import require_module
 
 import edgekit
 from edgekit import EdgeKitError, Graph
-from edgekit.codegen.entries import entry_summaries, with_entries
+from edgekit.codegen.entries import with_entries
+from edgekit.codegen.entry_summaries import entry_summaries
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.core import target as targets
 from edgekit.core.text.sampler import Sampler
