@@ -224,6 +224,7 @@ def _tokens(types: Sequence[tuple[str, DType]], expr: str, name: str, isa: str) 
         tokens[f"EK_STORE_{letter}"] = f"EK_STORE_{dtype.value}"
         tokens[f"EK_PAIR_{letter}"] = f"EK_PAIR_{dtype.value}"
         tokens[f"EK_AT_{letter}"] = f"EK_AT_{dtype.value}"
+        tokens[f"EK_KIND_{letter}"] = f"EK_{dtype.value.upper()}_KIND"
         tokens[f"EK_MATH_{letter}"] = compute.value
     of = dict(types)
     for letter in "WZ":  # integers of weights, and their zero points, become what they are multiplied in
@@ -301,16 +302,17 @@ def _definitions() -> Mapping[str, tuple[str, ...]]:
 
 def _supports(text: str, included: Sequence[str], isas: Sequence[str]) -> set[str]:
     """The headers that define what a text uses: those that it includes go first, then those that are named
-    after one of the instruction sets, in their order, then what these include. Conversions of 16-bit floats
-    hide behind macros."""
+    after the best instruction set and what these include, then those of the next set. Conversions of 16-bit
+    floats hide behind macros."""
     sets = [f"_{isa}.h" for isa in isas]
     used = set(re.findall(r"\b(?:ek|EK)_\w+\b", COMMENT.sub("", text)))
     found = set()
     for name in used & _definitions().keys():
         headers = _definitions()[name]
         own = [header for header in headers if header in included]
-        own += [header for ending in sets for header in headers if header.endswith(ending)]
-        own += [header for ending in sets for header in headers if header in _included_by(ending)]
+        for ending in sets:
+            own += [header for header in headers if header.endswith(ending)]
+            own += [header for header in headers if header in _included_by(ending)]
         found.add((own or list(headers))[0])
     if used & {f"EK_{verb}_{t}" for verb in ("LOAD", "STORE") for t in ("f16", "bf16")}:
         found.add("half.h")

@@ -8,6 +8,7 @@ The comment of a kernel's contract says how its calls can be split, in tags, one
     @split n[]/64: a sa[], y dense[]     of several dimensions, the outermost that is more than 1; dense[] are
                                          the elements of a dense operand behind one index of it
     @split outputs/16: w packed, y 1     packed: constants that lie output by output, in blocks (pack.py)
+    @split heads: q n, k n each repeat   each: elements that so many have in common, which one part computes
     @split out_h: x window, y out_w      window: the rows of an image that windows need
     @split pixels: x in_c, y out_c       those of an image, where windows are single pixels, all of them
 
@@ -147,7 +148,8 @@ def _parts(
         else (0, 1)
         for i, name in enumerate(names)
     ]
-    block = lcm(axis.block, *(block for _, block in packed))
+    shared = [_shared(call, axis.split.steps.get(name, ""))[1] for name in names]
+    block = lcm(axis.block, *(block for _, block in packed), *shared)
     found = ranges(axis.extent, block, count)
     while len(found) > 1 and min(end - start for start, end in found) < axis.least:
         found = ranges(axis.extent, block, len(found) - 1)
@@ -165,7 +167,8 @@ def _parts(
                     shifts.append(skipped)
                     params |= changed
                 case _:
-                    shifts.append(start * _step(call, axis, step))
+                    elements, each = _shared(call, step)
+                    shifts.append(start // each * _step(call, axis, elements))
         part = replace(call, params={**call.params, **params})
         if not fits(variant, part, names):
             raise _IndivisibleError
@@ -206,6 +209,12 @@ def _params(call: Call, axis: _Axis, start: int, end: int) -> dict[str, Param]:
     sizes = call.params[axis.split.axis]
     assert isinstance(sizes, Sequence)
     return {axis.split.axis: [*sizes[: axis.at], end - start, *sizes[axis.at + 1 :]]}
+
+
+def _shared(call: Call, step: str) -> tuple[str, int]:
+    """What a step says of elements, and how many indices of the axis have these in common."""
+    elements, _, each = step.partition(" each ")
+    return elements, expression(each).of(call) if each else 1
 
 
 def _step(call: Call, axis: _Axis, text: str) -> int:

@@ -18,17 +18,24 @@ from edgekit.core.target import Target
 from edgekit.core.types import Type, Value
 
 _PAIRS = r"I/16! i16/2\(021346578a9bcedf\) o(\d+)/2 i2 o2 : carry s8"
-_BLOCKS = re.compile(rf"O/(\d+)(!(\d*))? (?:I o(\d+)|{_PAIRS})")
+_FOURS = r"I/4! o(\d+) i4"
+_BLOCKS = re.compile(rf"O/(\d+)(!(\d*))? (?:I o(\d+)|{_FOURS}|{_PAIRS})")
 _GROUPWISE = ("gather_groupwise", "gather_groupwise_symmetric")
 
 
 @dataclass(frozen=True)
 class RowBlocks:
-    """So many rows side by side, and as many in the last block, perhaps in pairs (pack.py: carry)."""
+    """So many rows side by side, and as many in the last block: number by number or four by four, perhaps in
+    pairs (pack.py: carry)."""
 
     block: int
     last: int
+    depth: int = 1
     carry: int = 0
+
+    @property
+    def is_plain(self) -> bool:
+        return self.depth == 1 and not self.carry
 
 
 @dataclass(frozen=True)
@@ -50,7 +57,7 @@ def with_tied_tables(layers: Sequence[LoweredLayer], target: Target) -> list[Low
         found = [_blocks_of(table, products) for table in _tables(call)]
         widths = {(blocks.block, blocks.last) if blocks else None for blocks in found}
         blocks = found[0] if len(widths) == 1 else None  # of scales, too, behind those of weights
-        if not blocks or (call.kernel == "gather" and blocks.carry):
+        if not blocks or (call.kernel == "gather" and not blocks.is_plain):
             return call
         return in_blocks(call, blocks, target)
 
@@ -63,12 +70,12 @@ def with_tied_tables(layers: Sequence[LoweredLayer], target: Target) -> list[Low
 def row_blocks(tag: str, rows: int) -> RowBlocks | None:
     """How a layout puts rows side by side, if that is all it does."""
     found = _BLOCKS.fullmatch(tag)
-    if not found or found[1] != (found[4] or found[5]):
+    if not found or found[1] != (found[4] or found[5] or found[6]):
         return None
     block = int(found[1])
     unit = int(found[3] or block) if found[2] else 1
     last = -(-(rows % block) // unit) * unit or block
-    return RowBlocks(block, last, 1 if found[5] else 0)
+    return RowBlocks(block, last, 4 if found[5] else 1, 1 if found[6] else 0)
 
 
 def in_blocks(call: Call, blocks: RowBlocks, target: Target) -> Call:

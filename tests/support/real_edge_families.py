@@ -8,6 +8,7 @@ from support.edge_families import POINTS
 from support.integer_bench import Bench
 
 from edgekit.core.ops._linear import Linear
+from edgekit.core.ops.attention import CachedAttention
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.matmul import MatMul
@@ -111,7 +112,28 @@ def real_products(b: Bench) -> None:
             b.result(MatMul((), perm), *factors)
 
 
+def real_attention(b: Bench) -> None:
+    """Attention to a cache: rows of whole vectors and not, heads that share keys, a few keys and many."""
+    numbers = b.choices.generator()
+    for heads, shared, keys, size, values in (
+        (2, 2, 5, 3, 2),
+        (4, 2, 40, 16, 33),
+        (6, 1, 17, 24, 64),
+        (3, 3, 33, 1, 1),
+    ):
+        given = [
+            numbers.normal(size=shape).astype(np.float32)
+            for shape in ((1, heads, 3, size), (1, shared, keys, size), (1, shared, keys, values))
+        ]
+        given.append(np.array([keys - 1, 0, keys // 2], np.int32))
+        names = [f"x{len(b.inputs) + i}" for i in range(4)]
+        for name, data in zip(names, given, strict=True):
+            b.inputs[name] = data
+            b.builder.input(name, Type(DType.of(data.dtype), data.shape))
+        b.result(CachedAttention(size**-0.5), *names)
+
+
 REAL_FAMILIES = (
     *(real_windows, real_lines, real_shapes, real_images, real_rests),
-    *(real_high_windows, real_products),
+    *(real_high_windows, real_products, real_attention),
 )

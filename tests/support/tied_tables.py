@@ -33,8 +33,8 @@ class Tables:
         self.inputs[name] = data
         return name
 
-    def x(self) -> str:
-        return self.input(self.numbers.normal(size=(2, WIDTH)).astype(np.float32))
+    def x(self, width: int = WIDTH) -> str:
+        return self.input(self.numbers.normal(size=(2, width)).astype(np.float32))
 
     def index(self, words: int, *shape: int) -> str:
         """The first and the last rows, some counted from the back, and outside of the table."""
@@ -59,13 +59,13 @@ class Tables:
         self.outputs += self.builder.add(GatherGroupwise(5), w, self.index(words, 3), scale, *zero)
         self.outputs += self.builder.add(DenseGroupwise(5), self.x(), w, scale, self.bias(words), *zero)
 
-    def dynamic(self, words: int, dtype: DType = DType.S8) -> None:
-        """Beside activations in int8, which kernels may take with pairs of weights."""
-        w = self.builder.const(self.numbers.integers(-127, 128, (words, WIDTH)).astype(dtype.numpy))
+    def dynamic(self, words: int, width: int) -> None:
+        """Beside activations in int8, which kernels may take with pairs of weights, or with fours."""
+        w = self.builder.const(self.numbers.integers(-127, 128, (words, width)).astype(np.int8))
         scale = self.builder.const(self.numbers.uniform(0.01, 0.02, (words, 1)).astype(np.float32))
-        self.outputs += self.builder.add(GatherGroupwise(WIDTH), w, self.index(words, 3), scale)
-        rows = self.builder.add(QuantizeRows(), self.x())
-        self.outputs += self.builder.add(DynamicDense(WIDTH), *rows, w, scale, self.bias(words))
+        self.outputs += self.builder.add(GatherGroupwise(width), w, self.index(words, 3), scale)
+        rows = self.builder.add(QuantizeRows(), self.x(width))
+        self.outputs += self.builder.add(DynamicDense(width), *rows, w, scale, self.bias(words))
 
     def graph(self) -> Graph:
         return self.builder.graph("tables", list(self.inputs), self.outputs)
@@ -78,6 +78,6 @@ def tables() -> Tables:
         made.plain(words, tokens)
     for words, zeros in product(WORDS, (False, True)):
         made.groupwise(words, zeros)
-    for words in WORDS:
-        made.dynamic(words)
+    for words, width in product(WORDS, (WIDTH, 16)):
+        made.dynamic(words, width)
     return made

@@ -19,7 +19,7 @@ from edgekit.core.types import Array, DType, Type
 
 INTEGERS = (DType.S4, DType.S8)
 _FLOATS = (DType.F32, DType.F16, DType.BF16)
-_IN_ROWS: dict[str, Param] = {"block": 1, "last": 1, "carry": 0}  # one behind the other
+_IN_ROWS: dict[str, Param] = {"block": 1, "last": 1, "depth": 1, "carry": 0}  # one behind the other
 
 
 @dataclass(frozen=True)

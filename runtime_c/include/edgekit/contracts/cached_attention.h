@@ -1,5 +1,6 @@
 /* y[h][i] = sum over j of w[j] v[g][j], where w = softmax over j of scale (q[h][i] . k[g][j]), for j = 0 .. at[i], and
- * g = h / repeat. Positions outside of 0 .. keys - 1 are clamped. */
+ * g = h / repeat. Positions outside of 0 .. keys - 1 are clamped.
+ * @split heads: q queries * size, k keys * size each repeat, v keys * values each repeat, y queries * values */
 #ifndef EDGEKIT_CACHED_ATTENTION_H
 #define EDGEKIT_CACHED_ATTENTION_H
 

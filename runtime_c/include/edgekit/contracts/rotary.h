@@ -1,7 +1,8 @@
 /* Rotary position embedding: heads of positions are turned by angles, pair by pair, where a pair is number i of both halves of
  * a head, a = x[i] and b = x[half + i]:
  *   y[i] = a cos[i] - b sin[i], y[half + i] = b cos[second + i] + a sin[second + i]
- * y may be x. */
+ * y may be x.
+ * @split heads: x 2 * half * positions, y 2 * half * positions */
 #ifndef EDGEKIT_ROTARY_H
 #define EDGEKIT_ROTARY_H
 

@@ -11,6 +11,8 @@
 /* Rows of floats, no whole vectors: nothing behind them may be read; and floats that were bytes. */
 #define EK_ROWS_KIND 4
 #define EK_SCALED_KIND 5
+/* Bytes that hold two weights. */
+#define EK_S4_KIND 6
 
 /* The bytes of a weight. */
 EK_INLINE int32_t ek_weight_bytes(const int32_t kind)

@@ -1,0 +1,107 @@
+/* Attention to the filled rows of a cache. Sixteen keys at a time, in one pass (online softmax): where one of them is
+ * the largest so far, what is summed up already is scaled down. Dot products have the lanes of a vector.
+ * @for T=f32 */
+/* Attention to the filled rows of a cache, with longer vectors or shorter ones.
+ * @as avx512/cached_attention, neon/cached_attention
+ * @for T=f32 */
+#include "edgekit/contracts/cached_attention.h"
+
+/* A query times several keys, of which `count` exist. */
+EK_INLINED void EK_FN_dots(const float *EK_RESTRICT q, const float *EK_RESTRICT k, float *EK_RESTRICT w,
+    const int32_t count, const int32_t size)
+{
+    ek_vf sum[EK_VF_COLUMNS];
+    int32_t i = 0;
+    EK_UNROLLED_FOR(4, int32_t j = 0; j < EK_VF_COLUMNS; j++)
+        sum[j] = ek_vf_set(0);
+    for (; i < size; i += EK_VF_LANES) {
+        const int32_t lanes = size - i < EK_VF_LANES ? size - i : EK_VF_LANES;
+        const ek_vf part = ek_vf_load(q + i, lanes);
+        EK_UNROLLED_FOR(4, int32_t j = 0; j < EK_VF_COLUMNS; j++)
+            sum[j] = ek_vf_fma(part, ek_vf_load(k + (j < count ? j : 0) * size + i, lanes), sum[j]);
+    }
+    ek_vf_store_totals(w, count, sum);
+}
+
+/* Weights of up to sixteen keys, to begin with: the others are as the first one. Returns the largest, or NaN perhaps. */
+EK_INLINE float EK_FN_scores(const float *EK_RESTRICT q, const float *EK_RESTRICT k, float *EK_RESTRICT w,
+    const int32_t m, const struct EK_STRUCT *p)
+{
+    float most[4];
+    int32_t j = 0;
+    for (; j + EK_VF_COLUMNS <= m; j += EK_VF_COLUMNS)
+        EK_FN_dots(q, k + j * p->size, w + j, EK_VF_COLUMNS, p->size);
+    if (j < m)
+        EK_FN_dots(q, k + j * p->size, w + j, m - j, p->size);
+    for (j = m; j < 16; j++)
+        w[j] = w[0];
+    for (j = 0; j < 16; j++)
+        w[j] *= p->scale;
+    for (j = 0; j < 4; j++)
+        most[j] = w[j];
+    for (int32_t i = 4; i < 16; i += 4)
+        for (j = 0; j < 4; j++)
+            most[j] = w[i + j] > most[j] ? w[i + j] : most[j];
+    for (j = 1; j < 4; j++)
+        most[0] = most[j] > most[0] ? most[j] : most[0];
+    return most[0];
+}
+
+/* y[i] = shrink y[i] + sum over j < m of w[j] v[j][i], for some vectors; `lanes` of the last one. */
+EK_INLINED void EK_FN_add(const float *EK_RESTRICT w, const float *EK_RESTRICT v, const int32_t m,
+    const float shrink, float *EK_RESTRICT y, const int32_t vectors, const int32_t lanes, const int32_t step)
+{
+    ek_vf sum[4];
+    EK_UNROLLED_FOR(4, int32_t i = 0; i < vectors; i++)
+        sum[i] = ek_vf_mul(ek_vf_load(y + i * EK_VF_LANES, lanes), ek_vf_set(shrink));
+    for (int32_t j = 0; j < m; j++, v += step) {
+        const ek_vf factor = ek_vf_set(w[j]);
+        EK_UNROLLED_FOR(4, int32_t i = 0; i < vectors; i++)
+            sum[i] = ek_vf_fma(factor, ek_vf_load(v + i * EK_VF_LANES, lanes), sum[i]);
+    }
+    EK_UNROLLED_FOR(4, int32_t i = 0; i < vectors; i++)
+        ek_vf_store(y + i * EK_VF_LANES, lanes, sum[i]);
+}
+
+/* One query, which sees the first `seen` keys. */
+EK_INLINE void EK_FN_query(const float *EK_RESTRICT q, const float *EK_RESTRICT k, const float *EK_RESTRICT v,
+    const int32_t seen, float *EK_RESTRICT y, const struct EK_STRUCT *p)
+{
+    float most = 0, sum = 0;
+    for (int32_t i = 0; i < p->values; i++)
+        y[i] = 0;
+    for (int32_t first = 0; first < seen; first += 16, k += 16 * p->size, v += 16 * p->values) {
+        const int32_t m = seen - first < 16 ? seen - first : 16;
+        float w[16];
+        const float own = EK_FN_scores(q, k, w, m, p), above = first == 0 || own > most ? own : most;
+        const float shrink = first == 0 || above == most ? 1 : ek_exp_below_f32(most - above);
+        int32_t i = 0;
+        most = above;
+        sum *= shrink;
+        for (int32_t j = 0; j < 16; j++)
+            w[j] = ek_exp_below_f32(w[j] - most); /* NaN makes all of them NaN */
+        for (int32_t j = 0; j < m; j++)
+            sum += w[j];
+        for (; i + 4 * EK_VF_LANES <= p->values; i += 4 * EK_VF_LANES)
+            EK_FN_add(w, v + i, m, shrink, y + i, 4, EK_VF_LANES, p->values);
+        for (; i + EK_VF_LANES <= p->values; i += EK_VF_LANES)
+            EK_FN_add(w, v + i, m, shrink, y + i, 1, EK_VF_LANES, p->values);
+        if (i < p->values)
+            EK_FN_add(w, v + i, m, shrink, y + i, 1, p->values - i, p->values);
+    }
+    for (int32_t i = 0; i < p->values; i++)
+        y[i] /= sum;
+}
+
+EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT q, const EK_T *EK_RESTRICT k, const EK_T *EK_RESTRICT v,
+    const EK_I *EK_RESTRICT at, EK_T *EK_RESTRICT y, const struct EK_STRUCT *p)
+{
+    for (int32_t h = 0; h < p->heads; h++) {
+        const int32_t row = h / p->repeat * p->keys;
+        for (int32_t i = 0; i < p->queries; i++, q += p->size, y += p->values) {
+            const EK_I_ACC last = EK_LOAD_I(at[i]);
+            const int32_t seen = last < 0 ? 1 : last < p->keys ? (int32_t)last + 1 : p->keys;
+            EK_FN_query(q, k + row * p->size, v + row * p->values, seen, y, p);
+        }
+    }
+}

@@ -1,0 +1,63 @@
+"""Layers of rows that are quantized in each run, on processors with vectors: the bits of the simulator."""
+
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.each_target import drive, load
+
+from edgekit.codegen.execution.driver import BACKWARDS
+from edgekit.codegen.program import Program, compile_graph
+from edgekit.core import simulate
+from edgekit.core.builder import Builder
+from edgekit.core.ops.dynamic_rows import DynamicDense
+from edgekit.core.target import Target
+from edgekit.core.types import Array, DType, Type
+
+TARGETS = {
+    "x86-64-avx2": "avx2",
+    "x86-64-avxvnni": "avxvnni",
+    "x86-64-avx512": "avx512",
+}
+FLOATS = (DType.F32, DType.F16, DType.BF16)
+
+
+def program_of(target: Target) -> tuple[Program, dict[str, Array]]:
+    """Rows: one, some, tiles and a rest. Groups: one and several, a shorter last one. Outputs: blocks and rests. The
+    first rows and weights are the least that there are, and the largest."""
+    builder, numbers = Builder(), np.random.default_rng(5)
+    given: dict[str, Array] = {}
+    outputs: list[str] = []
+    groups = ((8, 8), (40, 16), (64, 32), (104, 64), (168, 168))
+    cases = product((1, 2, 4, 8, 13), groups, (DType.S8, DType.S4))
+    for i, (rows, (inputs, group), dtype) in enumerate(cases):
+        words = (1, 7, 16, 32, 35, 64)[i % 6]
+        least, most = -(1 << (dtype.bits - 1)), (1 << (dtype.bits - 1)) - 1
+        q = numbers.integers(-128, 128, (rows, inputs)).astype(np.int8)
+        w = numbers.integers(least, most + 1, (words, inputs))
+        q[0], w[0], w[-1] = -128, least, most if words > 1 else least
+        x = builder.input(f"x{i}", Type(DType.S8, q.shape))
+        s = builder.input(f"s{i}", Type(DType.F32, (rows,)))
+        given[x], given[s] = q, numbers.uniform(0.001, 0.1, rows).astype(np.float32)
+        scale = numbers.uniform(0.01, 0.02, (words, -(-inputs // group))).astype(FLOATS[i // 2 % 3].numpy)
+        bias = builder.const(numbers.normal(size=words).astype(np.float32))
+        layer = DynamicDense(group, *((-0.5, 6.0) if i % 3 == 0 else ()))
+        outputs += builder.add(layer, x, s, builder.const(w.astype(dtype.numpy)), builder.const(scale), bias)
+    return compile_graph(builder.graph("layers", list(given), outputs), target), given
+
+
+@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize("cores", [1, 3])
+def test_rows_of_bytes_and_nibbles(name: str, cores: int, tmp_path: Path) -> None:
+    """As a whole, and in parts in the wrong order."""
+    program, given = program_of(replace(load(name), cores=cores, part_macs=1))
+    called = {k.function for k in program.kernels if k.name.startswith("dynamic_dense")}
+    assert len(called) == 6
+    assert all(function.endswith(f"__{TARGETS[name]}") for function in called)
+    assert cores == 1 or any(line.call.parts for line in program.lines)
+    driver = drive(program, tmp_path, ("-O2",)).with_threads(BACKWARDS if cores > 1 else 0)
+    found, expected = driver.run(program, given), simulate.run(program.graph, given)
+    for output in (port.name for port in program.outputs):
+        np.testing.assert_array_equal(found[output], expected[output], err_msg=output)
