@@ -1,4 +1,4 @@
-"""Decoders of EdgeKit against llama.cpp: tokens a second of a prompt (prefill) and of a text (decode), in turns.
+"""Decoders against llama.cpp: tokens a second of a prompt (prefill) and of a text (decode), in turns.
 
 Llamas of 15 and of 110 million parameters with random weights, of 8 bits (Q8_0) and of 4 (Q4_0). Both have
 the same weights; with 4 bits, the table of embeddings, which is the last layer as well, has 8 in both. A
@@ -200,10 +200,16 @@ def ours(library: ctypes.CDLL, given: Array) -> Run:
     return lambda: timed(lambda: library.prompt(pointer), lambda at: library.token(pointer, at))
 
 
+@ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p)
+def _quiet(level: int, text: bytes, data: int) -> None:
+    """What llama.cpp says is not printed."""
+
+
 def llama(model: Path, threads: int, given: Array) -> Run:
     """llama.cpp as it is by default, beside the number of threads and sizes."""
     from llama_cpp import llama_cpp as api
 
+    api.llama_log_set(_quiet, None)
     api.llama_backend_init()
     loaded = api.llama_model_load_from_file(str(model).encode(), api.llama_model_default_params())
     wanted = api.llama_context_default_params()
@@ -259,10 +265,11 @@ def rows(options: argparse.Namespace, folder: Path) -> Iterator[tuple[tuple[str,
 
 
 _NOTE = """\
-Tokens a second on x86-64 ({target}), one run of {prompt} tokens (prefill) and {text} that follow one by one (decode):
-each run in the fastest of {rounds} rounds in
-which both take turns. llama.cpp runs with its defaults, compiled for this processor.
-EdgeKit's int8 has a scale for each output, Q8_0 one for 32 weights. Geometric mean of the ratios: {mean:.2f}.
+Tokens a second on x86-64 ({target}): a run of {prompt} tokens (prefill), and {text} that follow one by one (decode). Both
+programs take turns, and each run counts as in the fastest of {rounds} rounds, because other programs were running on
+this machine. llama.cpp was compiled for this processor and runs with its defaults. Random weights are the same for both;
+EdgeKit's int8 has a scale for each output, where Q8_0 has one for 32 weights. Geometric mean of the ratios: {mean:.2f}.
+
 llama-cpp-python {version}. {machine}.
 
 {table}

@@ -20,13 +20,15 @@ TARGETS = {
     "x86-64-avx2": "avx2",
     "x86-64-avxvnni": "avxvnni",
     "x86-64-avx512": "avx512",
+    "aarch64-dotprod": "dotprod",
+    "aarch64-i8mm": "dotprod",
 }
 FLOATS = (DType.F32, DType.F16, DType.BF16)
 
 
 def program_of(target: Target) -> tuple[Program, dict[str, Array]]:
-    """Rows: one, some, tiles and a rest. Groups: one and several, a shorter last one. Outputs: blocks and rests. The
-    first rows and weights are the least that there are, and the largest."""
+    """Rows: one, some, tiles and a rest. Groups: one and several, a shorter last one. Outputs: blocks and
+    rests. The first rows and weights are the least that there are, and the largest."""
     builder, numbers = Builder(), np.random.default_rng(5)
     given: dict[str, Array] = {}
     outputs: list[str] = []

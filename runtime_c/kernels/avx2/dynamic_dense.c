@@ -33,6 +33,15 @@
  * @pack w: O/32! I/8! o32 i8(04152637) : +8 u4
  * @pack scale: O/32! I o32
  * @pack b: O/32! o32 */
+/* By SDOT.
+ * @as dotprod/dynamic_dense
+ * @for W=s8
+ * @when inputs % 8 == 0 and group % 8 == 0 */
+/* Weights of 4 bits, by SDOT.
+ * @as dotprod/dynamic_dense.nibbles
+ * @for W=s4
+ * @when inputs % 8 == 0 and group % 8 == 0
+ * @pack w: O/16! I/8! o16 i8(04152637) : +8 u4 */
 #include "edgekit/contracts/dynamic_dense.h"
 
 #define EK_DR_BLOCK (EK_DR_VECTORS * EK_VF_LANES)
@@ -90,8 +99,7 @@ EK_KERNEL void EK_FN(const int8_t *EK_RESTRICT x, const float *EK_RESTRICT s, co
     for (int32_t r = 0; r < p->rows; r++)
         EK_FN_offsets(x + r * p->inputs, offsets + r * groups, p);
     for (int32_t o = 0; o < p->outputs; o += EK_DR_BLOCK) {
-        const uint8_t *const of_w =
-            (const uint8_t *)w + (size_t)o * (size_t)p->inputs / (EK_KIND_W == EK_S4_KIND ? 2 : 1);
+        const uint8_t *const of_w = (const uint8_t *)w + o * p->inputs / (EK_KIND_W == EK_S4_KIND ? 2 : 1);
         const EK_C *const of_scale = scale + o * groups;
         const int32_t left = p->outputs - o;
         int32_t r = 0;
