@@ -266,7 +266,7 @@ def rows(options: argparse.Namespace, folder: Path) -> Iterator[tuple[tuple[str,
 
 _NOTE = """\
 Tokens a second on x86-64 ({target}): a run of {prompt} tokens (prefill), and {text} that follow one by one
-(decode). Both programs take turns, and each run counts as in the fastest of {rounds} rounds, as other programs
+(decode). Both programs take turns, and a run counts as in the fastest of {rounds} rounds, as other programs
 were running on this machine. llama.cpp was compiled for this processor and runs with its defaults. Random
 weights are the same for both; EdgeKit's int8 has a scale for each output, where Q8_0 has one for 32 weights.
 Geometric mean of the ratios: {mean:.2f}.
