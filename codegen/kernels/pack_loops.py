@@ -78,7 +78,8 @@ def _nest(
             letters = token.partition("/")[0].lower()
             count, width = axes[places[letters]][0], widths[letters] if "/" in token else 1
             loops.append((-(-count // width), places[letters], width))
-    return Nest(first * stride["O"], axes, tuple(loops))
+    longer = [loop for loop in loops if loop[0] != 1]
+    return Nest(first * stride["O"], axes, tuple(longer or loops[-1:]))
 
 
 def gathered(found: Sequence[Nest], tensor: Array) -> Array:

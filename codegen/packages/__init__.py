@@ -108,9 +108,9 @@ def check(
 def check_entries(names: Sequence[str], entries: Collection[str]) -> None:
     """Refuse packages that would not show what a library has beside its main entry."""
     for name in names if entries else ():
-        if name in _languages().languages():
+        if name in _languages().languages() and not _languages().Language(name).about.get("entries"):
             message = f"a package {name} has one run function, and cannot have --entry {min(entries)}"
-            hint = "packages for boards have all entries, npm has prefill; or call the C functions"
+            hint = "packages for boards and cmake have all entries, npm has prefill; or call the C functions"
             raise EdgeKitError("E0103", message, hint=hint)
 
 

@@ -159,7 +159,9 @@ class Language:
         place = _shared_library.platform_of(program.target)
         # Portable C is for every machine.
         known["machine"] = place.machine if place and program.target.isa != ("ref",) else ""
-        known["public"] = public_headers(made, f"{program.name}.h")
+        known["entries"] = [entry.name for entry in program.entries]
+        headers = [f"{name}.h" for name in (program.name, *known["entries"])]
+        known["public"] = sorted({path for header in headers for path in public_headers(made, header)})
         for port in known["outputs"]:
             port["class_names"] = _class_names(str(self.about.get("class_names", "")), known["id"], port)
         found: dict[str, bytes] = {}

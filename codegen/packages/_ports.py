@@ -53,7 +53,7 @@ def values(
         "classes": classes,  # names of values, by the output
         "has_state": bool(program.states),
         "state_bytes": program.state_bytes,
-        "arena_bytes": program.arena.size,
+        "arena_bytes": program.arena_bytes,
         "align": program.target.align,
         "weight_bytes": program.weight_bytes,
         "sizes": request.sizes,

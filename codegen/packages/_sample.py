@@ -21,7 +21,7 @@ MAX_BYTES = 1 << 17  # of a sample in a header: more has no place in the flash o
 
 def test_of(request: PackageRequest) -> SelfTest:
     """The self-test of the library."""
-    return request.test or prepare(request.program.graph)
+    return request.test or prepare(request.program.graph, [entry.graph for entry in request.program.entries])
 
 
 def sample_of(request: PackageRequest) -> Mapping[str, Array]:

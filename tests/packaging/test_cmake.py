@@ -4,9 +4,19 @@ import shutil
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from support.language_packages import CLASSES, USE_CMAKE, made, ran, small
+from support.nets import Net
 from support.tools import require, require_module
+
+from edgekit.codegen import packages
+from edgekit.codegen.entries import with_entries
+from edgekit.codegen.program import compile_graph
+from edgekit.core import simulate
+from edgekit.core import target as targets
+from edgekit.core.ir import Graph
+from edgekit.core.ops.dense import Dense
 
 CMAKE = """\
 cmake_minimum_required(VERSION 3.16)
@@ -112,3 +122,59 @@ def test_conan_makes_a_package_that_an_application_finds(tmp_path: Path) -> None
     configured(app, "-DCMAKE_TOOLCHAIN_FILE=conan_toolchain.cmake", "-DCMAKE_BUILD_TYPE=Release")
     ran("cmake", "--build", "build", folder=app)
     assert ran("build/app", folder=app) == "zero\n"
+
+
+USE_ENTRIES = """\
+cmake_minimum_required(VERSION 3.16)
+project(app LANGUAGES C)
+find_package(rows REQUIRED)
+add_executable(app app.c)
+target_link_libraries(app PRIVATE rows::rows)
+"""
+ENTRIES_APP = """\
+#include <rows.h>
+#include <rows_three.h>
+#include <stdio.h>
+static const float x[ROWS_THREE_X_SIZE] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+static float y[ROWS_THREE_Y_SIZE];
+static uint64_t arena[ROWS_ARENA_SIZE / 8 + 1];
+static void show(int count)
+{
+    for (int i = 0; i < count; i++)
+        printf("%g ", y[i]);
+}
+int main(void)
+{
+    rows_run(x, y, arena);
+    show(ROWS_Y_SIZE);
+    rows_three_run(x, y, arena);
+    show(ROWS_THREE_Y_SIZE);
+    return 0;
+}
+"""
+
+
+def rows(count: int) -> Graph:
+    """A fully connected layer on so many rows of whole numbers."""
+    net = Net()
+    weights = np.arange(8, dtype=np.float32).reshape(2, 4)
+    y = net(Dense(), net.x(count, 4), net.const(weights), net.const(np.ones(2, np.float32)), name="y")
+    return net.done(y).with_name("rows")
+
+
+def test_entries_are_installed_with_their_headers(tmp_path: Path) -> None:
+    packages.check_entries(["cmake"], ["three"])
+    program = with_entries(compile_graph(rows(1), targets.load("host")), {"three": rows(3)})
+    package, app = made("cmake", program, tmp_path), tmp_path / "app"
+    prefix = f"-DCMAKE_INSTALL_PREFIX={tmp_path / 'installed'}"
+    ran(require("cmake"), "-B", "build", prefix, "-DBUILD_TESTING=OFF", folder=package)
+    ran("cmake", "--build", "build", "--target", "install", folder=package)
+    app.mkdir()
+    for name, text in (("CMakeLists.txt", USE_ENTRIES), ("app.c", ENTRIES_APP)):
+        (app / name).write_text(text)
+    configured(app, f"-DCMAKE_PREFIX_PATH={tmp_path / 'installed'}")
+    ran("cmake", "--build", "build", folder=app)
+    x = np.arange(1, 13, dtype=np.float32).reshape(3, 4)
+    right = [*simulate.run(rows(1), {"x": x[:1]})["y"].flat, *simulate.run(rows(3), {"x": x})["y"].flat]
+    assert [float(word) for word in ran("build/app", folder=app).split()] == right
+    assert "`rows_three.h` declares `rows_three_run`" in (package / "README.md").read_text()
