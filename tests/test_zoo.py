@@ -166,30 +166,37 @@ def test_only_missing_columns_of_the_zoo_are_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from benchmarks import zoo_measure
-    from benchmarks.zoo_measure import SIZES, Columns, Judged, Result
+    from benchmarks.zoo_measure import RIGHT, SIZES, Columns, Judged, Result
     from benchmarks.zoo_peers import OnnxRuntime
     from edgekit import api
 
     (model,) = (model for model in listed() if model.title == "digits example")
     columns = Columns(rounds=5, int8_seconds=9, int8_macs=10**6)
-    assert columns.missing(None) == columns.all() == [SIZES, columns.times, columns.int8]
-    assert Columns(0, 0, 0).missing(None) == [SIZES]
+    assert columns.missing(None) == columns.all()
+    assert columns.all() == [RIGHT, SIZES, columns.times, columns.int8, columns.int8_peer]
+    assert Columns(0, 0, 0).missing(None) == [RIGHT, SIZES]
     other = Columns(rounds=6, int8_seconds=9, int8_macs=10**6)
-    known = Result("", 1, ratio=3.5, flash=7, columns=[SIZES, columns.times])
+    kept = [RIGHT, SIZES, columns.times, columns.int8_peer]
+    known = Result("", 1, ratio=3.5, flash=7, int8_peer="30.2", columns=kept)
     assert columns.missing(known) == [columns.int8]
     assert other.missing(known) == [other.times, columns.int8]
 
     asked = []
     graph = api.convert(model.ready(tmp_path))
     judged = Judged(graph, (), 0, "", 1.0, OnnxRuntime(tmp_path, graph))
-    monkeypatch.setattr(zoo_measure, "judge", lambda *_: judged)
+    monkeypatch.setattr(zoo_measure, "read", lambda *_: judged)
+    monkeypatch.setattr(zoo_measure, "judge", lambda *_: pytest.fail("whether it is right is known"))
     monkeypatch.setattr(zoo_measure, "_ratio", lambda *_: pytest.fail("times are known"))
     monkeypatch.setattr(zoo_measure, "_sizes", lambda *_: pytest.fail("sizes are known"))
-    monkeypatch.setattr(zoo_measure, "int8_quality", lambda *a: asked.append(a) or ("40.1", "30.2"))
+    monkeypatch.setattr(zoo_measure, "int8_quality", lambda *a: asked.append(a) or "40.1")
+    monkeypatch.setattr(
+        zoo_measure, "int8_quality_of_onnx_runtime", lambda *_: pytest.fail("that of the peer is known")
+    )
     result = zoo_measure.measure(model, "digits", tmp_path, columns, known)
     assert len(asked) == 1
     assert (result.int8, result.int8_peer, result.ratio, result.flash) == ("40.1", "30.2", 3.5, 7)
     assert columns.missing(result) == []
+    assert Columns(rounds=0, int8_seconds=0, int8_macs=0).with_those_of(result) == list(result.columns)
 
 
 def test_results_of_the_zoo_are_kept_beside_those_of_other_files(
