@@ -91,7 +91,12 @@ class _Start:
     @property
     def worst(self) -> float:
         """Signal to noise of the worst output: no other one makes up for it."""
-        return self.fit.worst(self.choice.trial)[0]
+        return self.quality[0]
+
+    @property
+    def quality(self) -> tuple[float, float]:
+        """Where the worst output is alike, the others decide."""
+        return _quality(self.fit, self.choice.trial)
 
     def other(
         self, form: Form, seen: CalibrationSamples, concats: MixedRangeConcats, progress: Progress
@@ -120,7 +125,7 @@ def _searched(known: Calibrated, few: CrossFit, single: RangeChoice) -> tuple[_S
     if pairs(start.graph):
         progress("equalizing channels")
         better = start.other(_equalized, seen, start.fit.concats, progress)
-        if better.worst > start.worst:
+        if better.quality > start.quality:
             start = better
     return start, choose(start.fit, start.choice, progress)
 

@@ -64,11 +64,24 @@ class Calibrated:
         on so many of them; nan where nothing was held out."""
         if not self.seen.held_count:
             return math.nan
-        few, fit = self.measure.on_some(most // 2, SearchBudget()), self.fit
-        if fit is None:
-            fit = CrossFit.both_ways(self.seen, few, most // 2, self.tensors.given_weights)
-        fit = fit.on_some(most, SearchBudget())
+        fit = self._crossed(most).on_some(most, SearchBudget())
         return fit.worst(fit.trial(self.methods, formats=self._with_wide(formats)))[0]
+
+    def judged_by_others(self) -> Calibrated:
+        """The same with ranges by half of the samples, judged by the others: the half that fares worse."""
+        if not self.seen.held_count:
+            return self
+        fit = self._crossed(2 * len(self.measure.samples))
+        pairs = zip(fit.halves, fit.trial(self.methods), strict=True)
+        half, _ = min(pairs, key=lambda pair: pair[0].measure.worst(pair[1])[0])
+        graph, measure, seen = half.measure.graph, half.measure, replace(self.seen, kept=half.fitting)
+        return replace(self, graph=graph, measure=measure, seen=seen, tensors=half.tensors, _finished={})
+
+    def _crossed(self, most: int) -> CrossFit:
+        if self.fit is not None:
+            return self.fit
+        few = self.measure.on_some(most // 2, SearchBudget())
+        return CrossFit.both_ways(self.seen, few, most // 2, self.tensors.given_weights)
 
     def _with_wide(self, formats: Formats) -> Formats:
         wide = could_be_wide(self.graph, self.methods) if self.settings.activations == "int16" else ()
@@ -92,9 +105,9 @@ class Calibrated:
     @cached_property
     def _exact(self) -> ExactMeans:
         """What biases are corrected by: that of the choice of ranges, where it was for the same graph."""
-        first = self.fit.halves[0] if self.fit else None
-        if first and first.exact.graph is self.graph and first.fitting is self.seen.kept:
-            return first.exact
+        for half in self.fit.halves if self.fit else ():
+            if half.exact.graph is self.graph and half.fitting is self.seen.kept:
+                return half.exact
         return exact_means(self.graph, self.seen.kept)
 
     def search(self, judge: Judge) -> FormatSearch:

@@ -14,6 +14,7 @@ from edgekit.core.notebook import Number, card
 from edgekit.core.progress import Progress
 from edgekit.core.quality import decibels
 from edgekit.core.types import DType, Value
+from edgekit.quantize.calibration.calibrated_tensors import WIDE
 from edgekit.quantize.calibration.calibration_warnings import ObservedInput
 from edgekit.quantize.calibration.observe import Statistics
 from edgekit.quantize.calibration.sample_batches import Sample
@@ -249,5 +250,4 @@ def _layers(
 
 
 def _range(runs_in: str, method: str) -> str:
-    """What has 16 bits has room for all that was seen."""
-    return "minmax" if runs_in.startswith("int16") else method
+    return WIDE if runs_in.startswith("int16") else method

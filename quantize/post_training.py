@@ -25,6 +25,7 @@ from edgekit.quantize.calibration.search_budget import SearchBudget
 from edgekit.quantize.gate import Gate, Judge
 from edgekit.quantize.integers.integer_io import bring_integers_out
 from edgekit.quantize.measure import Measure
+from edgekit.quantize.mixed_precision.format_search import FormatSearch, Mixed
 from edgekit.quantize.mixed_precision.mixed_range_concat import MixedRangeConcats
 from edgekit.quantize.mixed_precision.noise_search import NoiseSearch
 from edgekit.quantize.outcome import Quantization, QuantizedLayer, describe, mixed_precision, with_measured
@@ -53,10 +54,7 @@ def quantize(
     search = known.search(judge)
     found = plain = search.run()
     if settings.is_mixed_by_need and plain.verdict.sqnr_db < LEAST_SQNR:
-        few = known.measure.on_some(
-            _SEARCHED, SearchBudget.of(known.graph, known.seen.count, settings.passes)
-        )
-        found = NoiseSearch(search, few, LEAST_SQNR, progress).run(plain)
+        found = _with_better_formats(search, plain, known.judged_by_others(), progress)
     made = bring_integers_out(found.trial.quantized.graph, settings.io)
     report = describe(known.graph, settings, known.measure, found, made, known.methods)
     if found is not plain:
@@ -80,6 +78,19 @@ def quantize(
         warnings=warnings,
         inputs=inputs,
     )
+
+
+def _with_better_formats(search: FormatSearch, plain: Mixed, apart: Calibrated, progress: Progress) -> Mixed:
+    """The same with better formats for layers, found with ranges of samples that others judge: those of all
+    clip nothing, and the noise of what they leave out would not be seen."""
+    judge = Judge(apart.graph, apart.settings.gate, apart.measure, (), progress)
+    narrow = apart.search(judge)
+    budget = SearchBudget.of(apart.graph, apart.seen.count, apart.settings.passes)
+    few = apart.measure.on_some(_SEARCHED, budget)
+    levels = NoiseSearch(narrow, few, LEAST_SQNR, progress).run(narrow.run()).levels
+    trial = search.finish(search.formats(levels))
+    found = replace(plain, levels=levels, trial=trial, verdict=search.judge(trial))
+    return found if found.verdict.sqnr_db > plain.verdict.sqnr_db else plain
 
 
 def calibrated(graph: Graph, samples: Iterable[Sample], settings: Settings, progress: Progress) -> Calibrated:

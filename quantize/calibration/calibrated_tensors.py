@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from edgekit.core.ir import Graph
+from edgekit.core.passes.channels import ranges
 from edgekit.core.types import Array, DType, Quant
-from edgekit.quantize.calibration.observe import RANGES, Range, Statistics, minmax
+from edgekit.quantize.calibration.observe import RANGES, Range, Statistics, extremes, minmax
 from edgekit.quantize.calibration.scales import scales
 from edgekit.quantize.integers.int8 import Quantized, Weights, quantize
 from edgekit.quantize.mixed_precision.formats import Formats, wide_anyway
 from edgekit.quantize.mixed_precision.mixed_range_concat import NO_MIXED_RANGE, MixedRangeConcats
 
+EXTREMES = "extremes"
 # Besides the methods that have names, trials clip what was seen to a share of it, or leave room for more.
 _SHARES = (0.95, 0.9, 0.8, 0.65)
-HEADROOM = ("120%", "150%", "200%")  # for all tensors alike, where there are few samples
+HEADROOM = (EXTREMES, "120%", "150%", "200%")  # for all tensors alike, where there are few samples
+WIDE = "200%"  # of 16 bits, one is to spare: what lies beyond all that was seen is not clipped at once
 _INT8 = Formats()
 Pick = Callable[[Statistics], Range]
 
@@ -30,6 +34,7 @@ def _clipped(share: float) -> Pick:
 
 PICKS: Mapping[str, Pick] = {
     **RANGES,
+    EXTREMES: extremes,
     **{f"{share:.0%}": _clipped(share) for share in (2.0, 1.5, 1.2, *_SHARES)},
 }
 
@@ -60,10 +65,21 @@ class CalibratedTensors:
         )
 
     def range(self, name: str, method: str) -> Range:
-        """Of a tensor, by a method."""
+        """Of a tensor, by a method: not beyond what the graph can compute."""
         if (name, method) not in self._ranges:
-            self._ranges[name, method] = PICKS[method](self.statistics[name])
+            seen = self.statistics[name]
+            low, high = PICKS[method](seen)
+            least, most = self._limits[name]
+            self._ranges[name, method] = max(low, min(least, seen.low)), min(high, max(most, seen.high))
         return self._ranges[name, method]
+
+    @cached_property
+    def _limits(self) -> Mapping[str, Range]:
+        """What is proven of each tensor, whatever the inputs are."""
+        proven = ranges(self.graph, self.statistics)
+        return {
+            name: (float(proven[name].lo.min()), float(proven[name].hi.max())) for name in self.statistics
+        }
 
     def quants(self, methods: Mapping[str, str]) -> dict[str, Quant]:
         """The scale of each tensor."""
@@ -72,7 +88,6 @@ class CalibratedTensors:
 
     def quantized(self, methods: Mapping[str, str], formats: Formats = _INT8) -> Quantized:
         formats = replace(formats, wide=formats.wide | self.wide, real=formats.real | self.concats.real)
-        # What has 16 bits needs no clipping.
-        quants = self.quants({name: "minmax" if name in formats.wide else m for name, m in methods.items()})
+        quants = self.quants({name: WIDE if name in formats.wide else m for name, m in methods.items()})
         formats = replace(formats, weights={**self.given_weights, **formats.weights})
         return quantize(self.graph, quants, self.means, weights=self.weights, formats=formats)

@@ -9,10 +9,10 @@ from functools import reduce
 from operator import or_
 
 from edgekit.core.progress import Progress
-from edgekit.quantize.calibration.calibrated_tensors import HEADROOM, PICKS, CalibratedTensors
+from edgekit.quantize.calibration.calibrated_tensors import EXTREMES, HEADROOM, PICKS, CalibratedTensors
 from edgekit.quantize.calibration.cross_fit import CrossFit, CrossTrial
 from edgekit.quantize.calibration.observe import RANGES
-from edgekit.quantize.calibration.scales import given, tied
+from edgekit.quantize.calibration.scales import given, last_values, tied
 from edgekit.quantize.calibration.search_budget import integer_work, node_work
 
 _GAIN_DB = 0.02  # less is chance
@@ -34,7 +34,7 @@ def singles(fit: CrossFit, progress: Progress) -> list[RangeChoice]:
     found = []
     for method in (*RANGES, *HEADROOM):
         progress(f"trying {method} for all tensors")
-        methods = dict.fromkeys(fit.tensors.means, method)
+        methods = {**dict.fromkeys(fit.tensors.means, method), **_last(fit.tensors)}
         trial = fit.trial(methods)
         found.append(RangeChoice(methods, trial, fit.quality(trial)))
     return sorted(found, key=lambda choice: -choice.quality)
@@ -90,7 +90,7 @@ def _groups(tensors: CalibratedTensors) -> list[tuple[list[str], float, int]]:
     nodes."""
     graph = tensors.graph
     group = tied(graph, tensors.concats.mixed_range)
-    settled = {group[name] for name in (*given(graph), *tensors.wide)}
+    settled = {group[name] for name in (*given(graph), *tensors.wide, *_last(tensors))}
     members: dict[str, list[str]] = {}
     for name in tensors.means:
         if group[name] not in settled:
@@ -106,6 +106,12 @@ def _groups(tensors: CalibratedTensors) -> list[tuple[list[str], float, int]]:
         bits = reduce(or_, (after.get(name, 0) for name in names), 0)
         found.append((names, sum(part for i, part in enumerate(works) if bits >> i & 1), bits.bit_count()))
     return found
+
+
+def _last(tensors: CalibratedTensors) -> dict[str, str]:
+    """What outputs are, or follow from element by element, has room for what was not seen: there a clipped
+    value is an error that no later layer makes up for, and trials on few samples do not meet it."""
+    return {name: EXTREMES for name in last_values(tensors.graph) if name in tensors.means}
 
 
 def _spread(fit: CrossFit, members: list[str]) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 
 from edgekit.core.ir import Graph, Node
 from edgekit.core.ops import Op
-from edgekit.core.ops._map import Map
+from edgekit.core.ops._map import Map, Unary
 from edgekit.core.ops.arithmetic import Max, Min
 from edgekit.core.ops.gather import Gather
 from edgekit.core.ops.layer_norm import LayerNorm, RmsNorm
@@ -93,6 +93,20 @@ def tied(graph: Graph, mixed_range: Set[str] = frozenset()) -> dict[str, str]:
             for name in (*operands, *node.outputs):
                 parent[root(name)] = root(node.outputs[0])
     return {name: root(name) for name in graph.values}
+
+
+def last_values(graph: Graph) -> frozenset[str]:
+    """The outputs, and what they are a function of, element by element."""
+    found, queue = set[str](), list(graph.outputs)
+    while queue:
+        name = queue.pop()
+        node = graph.producer(name)
+        if name in found or graph.data(name) is not None:
+            continue
+        found.add(name)
+        if node is not None and (keeps_scale(node.op) or isinstance(node.op, Unary | Softmax)):
+            queue += node.inputs
+    return frozenset(found)
 
 
 def looked_up(graph: Graph) -> dict[str, Range]:

@@ -5,9 +5,13 @@ from math import log
 
 import numpy as np
 import pytest
+from support.nets import Net
 
+from edgekit.core.ops.activations import Sigmoid
+from edgekit.core.ops.dense import Dense
 from edgekit.core.types import Array
-from edgekit.quantize.calibration.observe import _BINS, Statistics, least_entropy, least_error
+from edgekit.quantize.calibration.calibrated_tensors import CalibratedTensors
+from edgekit.quantize.calibration.observe import _BINS, Statistics, extremes, least_entropy, least_error
 
 
 def seen(x: Array) -> Statistics:
@@ -67,3 +71,63 @@ def test_the_range_of_least_error_is_found() -> None:
         step = (high - low) / 255
         errors.append(sum(n * (x - min(max(round(x / step) * step, low), high)) ** 2 for x, n in bins))
     assert least_error(s) == candidates(s)[int(np.argmin(errors))]
+
+
+def test_extremes_have_room_for_what_more_samples_show() -> None:
+    """Largest values after Gumbel: of eight times as many samples, they are ln 8 of its scale larger, which
+    is 0.78 standard deviations. The least values are the same in all samples, and remain."""
+    random = np.random.default_rng(0)
+    most = random.gumbel(5.0, 2.0, 1000)
+    s = Statistics()
+    for part in np.split(most, 10):
+        s.add(np.stack([np.full(100, -1.0), part], axis=1).reshape(-1, 1).astype(np.float32), 100)
+    low, high = extremes(s)
+    assert low == -1.0
+    assert high - most.max() == pytest.approx(log(8) * 2.0, rel=0.05)
+    fresh = np.array([random.gumbel(5.0, 2.0, 8000).max() for _ in range(200)])
+    assert 0.3 < np.mean(fresh < high) < 0.9
+
+
+def test_extremes_of_few_samples_have_more_room() -> None:
+    random = np.random.default_rng(1)
+    inside = {}
+    for count in (8, 32):
+        kept = []
+        for _ in range(300):
+            s = Statistics()
+            s.add(random.standard_normal((count, 1)).astype(np.float32), count)
+            kept.append(extremes(s)[1] > 2.33)  # which one of a hundred is above
+        inside[count] = np.mean(kept)
+    assert min(inside.values()) > 0.75
+    two = Statistics()
+    two.add(np.array([[-1.0, 1.0], [-0.2, 4.0]], np.float32), 2)
+    assert extremes(two) == (-5.0, 8.0)  # a deviation of two tells nothing
+
+
+def test_extremes_of_statistics_together_are_those_of_all_samples() -> None:
+    x = np.random.default_rng(2).standard_normal((12, 5)).astype(np.float32)
+    whole, first, second = Statistics(), Statistics(), Statistics()
+    whole.add(x, 12)
+    first.add(x[:4], 4)
+    second.add(x[4:], 8)
+    assert extremes(first + second) == pytest.approx(extremes(whole))
+    alone = Statistics()
+    alone.add(x)
+    assert extremes(alone) == (float(x.min()), float(x.max()))
+
+
+def test_ranges_end_where_the_graph_ends() -> None:
+    """Room for more than was seen is of no use where nothing more can be."""
+    net = Net()
+    x = net(Sigmoid(), net(Dense(hi=6.0), net.x(2, 4), net.random(3, 4), net.random(3)))
+    graph = net.done(x)
+    (hidden,) = (node.outputs[0] for node in graph.nodes if isinstance(node.op, Dense))
+    seen = {name: Statistics() for name in (hidden, x)}
+    seen[hidden].add(np.array([[-2.0, 5.0]], np.float32))
+    seen[x].add(np.array([[0.2, 0.8]], np.float32))
+    tensors = CalibratedTensors.of(graph, seen)
+    assert tensors.range(hidden, "200%") == (-4.0, 6.0)
+    largest = 1 / (1 + np.exp(-6.0))
+    assert tensors.range(x, "200%") == pytest.approx((0.4, largest))
+    assert tensors.range(x, "150%") == pytest.approx((0.3, largest))
+    assert tensors.range(x, "minmax") == pytest.approx((0.2, 0.8))
