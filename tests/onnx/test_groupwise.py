@@ -178,6 +178,29 @@ def test_compiled_code_computes_the_same_from_packed_weights(tmp_path: Path) -> 
         assert found.weight_bytes < stored + 64 * 4 + 200  # and a bias
 
 
+@pytest.mark.parametrize("zeros", [False, True])
+@pytest.mark.parametrize("form", ["MatMulNBits", "blocked columns", "blocked rows"])
+def test_flash_has_half_a_byte_for_each_weight_of_four_bits(form: str, zeros: bool, tmp_path: Path) -> None:
+    """In the library that ships, as the compiler makes it, beside one with the same weights in floats."""
+    require("cc")
+    inputs, outputs = 512, 64
+    if form == "MatMulNBits":
+        net = product(inputs, outputs, group=16, zeros="packed" * zeros)
+    else:
+        net = blocked(DType.S4, form == "blocked rows", zeros=zeros, inputs=inputs, outputs=outputs)
+    graph = converted(net, tmp_path)
+    found = api.build(graph, tmp_path / "int4", verify=True)
+    wide = api.build(widened_weights(graph), tmp_path / "float")
+    weights = inputs * outputs
+    assert found.narrow_weights == {"s4": weights // 2}
+    scales = 2 * 4 * weights // 16  # and offsets, of groups
+    assert found.weight_bytes < weights / 2 + scales + 4 * outputs + 100
+    assert wide.weight_bytes >= 4 * weights
+    assert found.flash_bytes is not None
+    assert wide.flash_bytes is not None
+    assert wide.flash_bytes - found.flash_bytes > 2.5 * weights
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -197,11 +220,21 @@ def test_what_does_not_fit_is_refused(change: dict[str, int], message: str, tmp_
         converted(net, tmp_path)
 
 
-def blocked(dtype: DType, axis: int, *, zeros: bool = False, scales: Any = np.float32) -> ModelProto:
+def blocked(
+    dtype: DType,
+    axis: int,
+    *,
+    zeros: bool = False,
+    scales: Any = np.float32,
+    inputs: int = 64,
+    outputs: int = 24,
+) -> ModelProto:
     """A product with a blocked matrix behind DequantizeLinear, and rows of a blocked table."""
     rng = np.random.default_rng(3)
     low, high = (-8, 8) if dtype is DType.S4 else (0, 16) if dtype is DType.U4 else (-128, 128)
-    shape, of_groups = ((64, 24), (4, 24)) if axis == 0 else ((24, 64), (24, 4))
+    shape, of_groups = (inputs, outputs), (inputs // 16, outputs)
+    if axis == 1:
+        shape, of_groups = shape[::-1], of_groups[::-1]
     constants: dict[str, Any] = {
         "w": rng.integers(low, high, shape).astype(dtype.numpy),
         "s": rng.uniform(0.005, 0.02, of_groups).astype(scales),
@@ -210,7 +243,7 @@ def blocked(dtype: DType, axis: int, *, zeros: bool = False, scales: Any = np.fl
         constants["z"] = rng.integers(low, high, of_groups).astype(dtype.numpy)
     nodes = [node("DequantizeLinear", "w s z" if zeros else "w s", "d", axis=axis, block_size=16)]
     nodes += [node("MatMul", "x d", "y")] if axis == 0 else [node("Gemm", "x d", "y", transB=1)]
-    net = model(nodes, constants, inputs=[tensor("x", (3, 64), _FLOATS[scales])], opset=21)
+    net = model(nodes, constants, inputs=[tensor("x", (3, inputs), _FLOATS[scales])], opset=21)
     net.graph.output[0].type.tensor_type.elem_type = _FLOATS[scales]
     return net
 
