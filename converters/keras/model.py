@@ -37,12 +37,15 @@ class LayerCall:
 class Model:
     """A model while it is computed: results of calls, by layer and number of the call."""
 
-    def __init__(self, builder: Builder, model: KerasLayer, weights: Weights, depth: int = 0) -> None:
+    def __init__(
+        self, builder: Builder, model: KerasLayer, weights: Weights, depth: int = 0, path: str = ""
+    ) -> None:
         if depth > _MAX_DEPTH:
             raise EdgeKitError("E0402", "models are nested without end", f"layer {model.name}")
         self.builder = builder
         self.model = model
         self.depth = depth
+        self.path = path  # of a model in models, which is how layers of theirs are told apart
         self.layers = list(model.inner())
         self.calls: dict[tuple[str, int], LayerCall] = {}
         self.made: dict[tuple[str, int], tuple[Tensor, ...]] = {}
@@ -121,12 +124,13 @@ class Model:
 
     def _called(self, call: LayerCall) -> tuple[Tensor, ...]:
         layer = call.layer
-        self.builder.origin = layer.name
+        self.builder.origin = self.path + layer.name
         operands = [self._filled(operand) for operand in call.operands]
         with blame(f"layer {layer.name}"):
             if layer.kind in MODELS:
                 given = [x for x in _flat(operands) if isinstance(x, Tensor)]
-                return Model(self.builder, layer, call.weights, self.depth + 1).run(given)
+                path = f"{self.path}{layer.name}/"
+                return Model(self.builder, layer, call.weights, self.depth + 1, path).run(given)
             options = {key: self._filled(value) for key, value in call.options.items()}
             return apply(layer, operands, options, call.weights)
 

@@ -6,7 +6,9 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 from support.exports import SAMPLES
+from support.recorded import unpacked
 
+from edgekit import api
 from edgekit.converters.read import read
 from edgekit.core.passes.simplify import simplify
 
@@ -27,6 +29,41 @@ def test_modules_of_torch_are_named(file: str, layers: list[str]) -> None:
     found = simplify(read(SAMPLES / "torch" / file)).nodes
     kinds = ("Conv2d", "Pool2d", "Dense")
     assert [node.origin for node in found if type(node.op).__name__ in kinds] == layers
+
+
+@pytest.mark.parametrize(
+    ("file", "layers"),
+    [
+        ("net.keras", ["conv", "max_pooling2d", "fc"]),
+        ("net.h5", ["conv", "max_pooling2d", "fc"]),
+        (
+            "net_keras_export.onnx",  # names as the file has them
+            [
+                "functional_1/conv_1/BiasAdd",
+                "functional_1/max_pooling2d_1/MaxPool2d",
+                "functional_1/fc_1/MatMul",
+            ],
+        ),
+    ],
+)
+def test_layers_of_keras_are_named(file: str, layers: list[str]) -> None:
+    found = simplify(read(SAMPLES / "tf" / file)).nodes
+    kinds = ("Conv2d", "Pool2d", "Dense")
+    assert [node.origin for node in found if type(node.op).__name__ in kinds] == layers
+
+
+def test_layers_of_keras_models_in_models_have_paths_in_tables(tmp_path: Path) -> None:
+    """One is called twice, and has the same path both times; what stands on its own has its name."""
+    unpacked(SAMPLES.parent / "recorded" / "keras.zip", "nested", tmp_path)
+    (path,) = tmp_path.rglob("net.keras")
+    found = [node.origin for node in read(path).nodes]
+    assert found.count("sequential/dense_2") == 2
+    assert {"sequential/dense_3", "functional/dense_1", "functional/batch_normalization"} <= set(found)
+    assert {"dense", "multiply"} <= set(found)
+    assert not {"dense_1", "dense_2", "dense_3"} & set(found)
+    _, report = api.quantize_model(path, "random")
+    assert {"sequential/dense_2", "functional/dense_1"} <= {layer.origin for layer in report.layers}
+    assert "sequential/dense_2" in report._repr_html_()
 
 
 @pytest.mark.parametrize(
