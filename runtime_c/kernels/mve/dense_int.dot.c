@@ -9,6 +9,12 @@
  * @pack m: O/4! o4
  * @pack e: O/4! o4
  * @order rows 4 2 */
+/* Fully connected layer of int8 with Helium, ratios below 1/4.
+ * @as mve/dense_int.dot_right
+ * @for X=s8 W=s8 Y=s8 S=s32
+ * @rule once=once_right
+ * @when most_exponent < -1
+ * @order rows 4 2 */
 /* Fully connected layer of int8 with Helium, results of 16 bits.
  * @as mve/dense_int.dot_s8_s16
  * @for X=s8 W=s8 Y=s16 S=s32

@@ -68,9 +68,22 @@ static inline int32x4_t ek_requantize_once_x4(int32x4_t acc, int32x4_t m, int32x
     return vrshlq_s32(vsubq_m_n_s32(high, high, 1, half), vminq_s32(vaddq_n_s32(e, 1), vdupq_n_s32(-1)));
 }
 
-static inline int32x4_t ek_requantize_once_up_exponents(const int8_t *e, int32_t o)
+/* The same for ratios below 1/4, which shift to the right alone. */
+static inline int32x4_t ek_requantize_once_right_exponents(const int8_t *e, int32_t o)
 {
     return vaddq_n_s32(vldrbq_s32(e + o), 1);
+}
+
+static inline int32x4_t ek_requantize_once_right_x4(int32x4_t acc, int32x4_t m, int32x4_t e)
+{
+    const int32x4_t high = vmulhq_s32(acc, m);
+    const mve_pred16_t half = vcmpeqq_m_n_s32(vmulq_s32(acc, m), 0, vcmpltq_n_s32(high, 0));
+    return vrshlq_s32(vsubq_m_n_s32(high, high, 1, half), e);
+}
+
+static inline int32x4_t ek_requantize_once_up_exponents(const int8_t *e, int32_t o)
+{
+    return ek_requantize_once_right_exponents(e, o);
 }
 
 /* The same with halves that go up, for ratios below 1/4: as rule E, with a shift of each output. */
