@@ -41,6 +41,7 @@ class Module:
     stack: int
     verification: verify.Verification | None
     parts: tuple[Part, ...] = ()  # weights that JavaScript brings into its memory; none: they are in it
+    room: int = 0  # bytes of memory for them
 
 
 def link(
@@ -87,7 +88,8 @@ def link(
             if check:
                 verify.insist(verified)
     own = parts(program) if apart else ()
-    return Module(program.target.name, threads, data, pages, stack, verified, own)
+    size = sum(len(block) for _, block in weight_blocks(program)) if apart else 0
+    return Module(program.target.name, threads, data, pages, stack, verified, own, size)
 
 
 def room(program: Program) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,33 +22,51 @@ ID_BYTES = 16  # in front of the weights: what tells whose they are
 SECTION = "edgekit.weights"
 
 
+_FEW = 1 / 16  # of the bytes of a constant: what may differ from what loops make of it
+_MAX_POSITION = 1 << 24  # of a byte that differs
+
+
 @dataclass(frozen=True)
 class Part:
-    """A constant of a module."""
+    """A constant of a module, or a part of one."""
 
     at: int  # from the start of all of them in memory, in bytes
-    room: int  # bytes there
     data: bytes  # in the file
-    width: int  # bytes of an element
+    width: (
+        int  # bytes of an element; 0: bytes to write over another part, each behind its position in 24 bits
+    )
     nests: tuple[Nest, ...] = ()  # that pack it; none: it is packed in the file
 
 
 def parts(program: Program) -> tuple[Part, ...]:
     """The constants of a program, in the order in which room.S.j2 has room for them."""
-    found, at = [], 0
+    found: list[Part] = []
+    at = 0
     for constant, padded in weight_blocks(program):
-        found.append(_part(constant, at, len(padded)))
+        found += _parts(constant, at)
         at += len(padded)
     return tuple(found)
 
 
-def _part(constant: Constant, at: int, room: int) -> Part:
-    packed, source = stored(constant.data), stored(constant.unpacked)
-    loops = nests(constant.layout, source.shape, constant.groups) if constant.layout else ()
-    # Whether loops make what the layout means is not reasoned, but tried.
-    if loops and packed.dtype == source.dtype and np.array_equal(gathered(loops, source), packed):
-        return Part(at, room, np.ascontiguousarray(source).tobytes(), source.itemsize, loops)
-    return Part(at, room, packed.tobytes(), packed.itemsize)
+def _parts(constant: Constant, at: int) -> Iterator[Part]:
+    """Loops, if they make almost all of what the layout means: this is tried, not reasoned."""
+    packed, source = stored(constant.data), np.ascontiguousarray(stored(constant.unpacked))
+    # `light` has words in front of what it moves, and changes some weights.
+    layout = constant.layout.removeprefix("light ")
+    loops = nests(layout, source.shape, constant.groups) if layout else ()
+    raw = np.frombuffer(packed.tobytes(), np.uint8)
+    made = np.frombuffer(gathered(loops, source).tobytes() if loops else b"", np.uint8)
+    head = raw.size - made.size
+    differ = np.flatnonzero(raw[head:] != made) if loops and head >= 0 else np.arange(raw.size)
+    if len(differ) > _FEW * made.size or made.size > _MAX_POSITION:
+        yield Part(at, raw.tobytes(), packed.itemsize)
+        return
+    if head:
+        yield Part(at, raw[:head].tobytes(), packed.itemsize)
+    yield Part(at + head, source.tobytes(), source.itemsize, loops)
+    if len(differ):
+        changes = (differ << 8 | raw[head:][differ]).astype(np.uint32)
+        yield Part(at + head, changes.tobytes(), 0)
 
 
 @dataclass(frozen=True)
@@ -75,13 +93,13 @@ def weights_file(modules: Iterable[Sequence[Part]]) -> WeightsFile | None:
     return WeightsFile(hashlib.sha256(content).digest()[:ID_BYTES] + content, places) if places else None
 
 
-def with_weights(module: bytes, own: Sequence[Part], file: WeightsFile) -> bytes:
-    """The module with a section for JavaScript: where its weights are in the file, and where they go in its
-    memory."""
+def with_weights(module: bytes, own: Sequence[Part], room: int, file: WeightsFile) -> bytes:
+    """The module with a section for JavaScript: where its weights are in the file, and where they go in
+    `room` bytes of its memory."""
     uses: dict[bytes, list[object]] = {}
     for part in own:
         packed = [(nest.start, nest.axes, nest.loops) for nest in part.nests]
         uses.setdefault(part.data, []).append([part.at, part.width, packed])
     rows = sorted((file.places[data], len(data), use) for data, use in uses.items())
-    about = {"id": file.id, "bytes": len(file.data), "room": sum(part.room for part in own), "parts": rows}
+    about = {"id": file.id, "bytes": len(file.data), "room": room, "parts": rows}
     return wasm.with_section(module, SECTION, json.dumps(about, separators=(",", ":")).encode())

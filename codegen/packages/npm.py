@@ -193,7 +193,7 @@ def _with_weights(modules: list[Built]) -> tuple[list[Built], WeightsFile | None
     if file is None:
         return modules, None
     return [
-        (suffix, feature, replace(module, data=with_weights(module.data, module.parts, file)))
+        (suffix, feature, replace(module, data=with_weights(module.data, module.parts, module.room, file)))
         if module.parts
         else (suffix, feature, module)
         for suffix, feature, module in modules
