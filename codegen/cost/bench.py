@@ -142,7 +142,7 @@ def built(
     flags = [*FLAGS, LEVEL[optimize], "-g", *target.cflags, *runner.compile_flags(target)]
     flags += wasm.start_flags([program, *program.entries])
     files = [*sources(library, optimize), "main.c", "-o", runner.executable("bench")]
-    compiler.run([*flags, *files, *runner.link_flags(target, compiler, folder)], folder)
+    runner.link(target, compiler, [*flags, *files], folder)
     return folder / runner.executable("bench")
 
 

@@ -55,7 +55,7 @@ class Driver:
         if any(program.target.cores > 1 and runner.runs_threads(program.target) for program in programs):
             ours += ["-pthread"] * ("windows" not in self.target.name)
         ours += [*sources, "driver.c", "-o", runner.executable("driver")]
-        compiler.run([*FLAGS, *flags, *ours, *runner.link_flags(self.target, compiler, folder)], folder)
+        runner.link(self.target, compiler, [*FLAGS, *flags, *ours], folder)
 
     def with_threads(self, threads: int) -> Driver:
         """The same, for runs by so many threads, or BACKWARDS."""

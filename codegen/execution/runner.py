@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes.util
 import importlib.util
 import os
@@ -126,6 +127,20 @@ def link_flags(target: Target, compiler: toolchain.Compiler, folder: Path) -> li
 def executable(name: str) -> str:
     """Its file: Windows wants this ending, and others do not mind."""
     return f"{name}.exe"
+
+
+def link(target: Target, compiler: toolchain.Compiler, arguments: Sequence[str], folder: Path) -> None:
+    """Link a program for this target from what the arguments name, which may be sources, too.
+
+    zig compiles its functions for floats and divisions that a processor lacks for each processor, which takes
+    4 seconds the first time: most programs need none of them.
+    """
+    command = [*arguments, *link_flags(target, compiler, folder)]
+    if target.startup and "zig" in compiler.name and "-nostdlib" not in command:
+        with contextlib.suppress(EdgeKitError):
+            compiler.run([*command, "-nostdlib"], folder)
+            return
+    compiler.run(command, folder)
 
 
 def compile_flags(target: Target) -> list[str]:

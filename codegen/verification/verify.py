@@ -293,7 +293,7 @@ int main(void)
     # Without optimization zig adds checks, and a megabyte to explain them.
     flags = [*FLAGS, "-O1", *target.cflags, *runner.compile_flags(target)]
     flags += wasm.start_flags([program])
-    compiler.run([*flags, *files, *runner.link_flags(target, compiler, folder)], folder)
+    runner.link(target, compiler, [*flags, *files], folder)
     made = folder / runner.executable("selftest")
     code = runner.run(target, made, [], seconds=_SECONDS, name=f"the self-test of {name}").code
     if code:
