@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +24,7 @@ SECTION = "edgekit.weights"
 
 _FEW = 1 / 16  # of the bytes of a constant: what may differ from what loops make of it
 _MAX_POSITION = 1 << 24  # of a byte that differs
+_MAX_GROWTH = 1.25  # of what a page fetches, for a file that other modules share
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ def _parts(constant: Constant, at: int) -> Iterator[Part]:
 
 @dataclass(frozen=True)
 class WeightsFile:
-    """The constants of all modules of a package, equal ones once."""
+    """The constants of some modules, equal ones once."""
 
     data: bytes
     places: Mapping[bytes, int]  # where each of them is
@@ -81,8 +82,27 @@ class WeightsFile:
         return self.data[:ID_BYTES].hex()
 
 
-def weights_file(modules: Iterable[Sequence[Part]]) -> WeightsFile | None:
-    """None where modules have their weights inside."""
+def weights_files(modules: Sequence[Sequence[Part]]) -> list[WeightsFile | None]:
+    """The file of each module, None where it has its weights inside: the same one for all, unless a page
+    would fetch much that its module does not need. Sparse blocks of each kind of vectors are such a case."""
+    groups: list[list[int]] = []
+    for i in (i for i, own in enumerate(modules) if own):
+        group = next((group for group in groups if _fit([modules[k] for k in (*group, i)])), None)
+        if group is None:
+            groups.append([i])
+        else:
+            group.append(i)
+    files = {i: file for group in groups for file in [_file([modules[k] for k in group])] for i in group}
+    return [files.get(i) for i in range(len(modules))]
+
+
+def _fit(modules: Sequence[Sequence[Part]]) -> bool:
+    """Into one file."""
+    sizes = [sum(map(len, {part.data for part in own})) for own in modules]
+    return sum(map(len, {part.data for own in modules for part in own})) <= _MAX_GROWTH * min(sizes)
+
+
+def _file(modules: Sequence[Sequence[Part]]) -> WeightsFile:
     places: dict[bytes, int] = {}
     end = ID_BYTES
     for part in (part for module in modules for part in module):
@@ -90,7 +110,7 @@ def weights_file(modules: Iterable[Sequence[Part]]) -> WeightsFile | None:
             places[part.data] = end
             end += len(part.data)
     content = b"".join(places)
-    return WeightsFile(hashlib.sha256(content).digest()[:ID_BYTES] + content, places) if places else None
+    return WeightsFile(hashlib.sha256(content).digest()[:ID_BYTES] + content, places)
 
 
 def with_weights(module: bytes, own: Sequence[Part], room: int, file: WeightsFile) -> bytes:

@@ -20,7 +20,7 @@ from edgekit.codegen.packages._helpers import HELPER_WORDS, audio, image, likely
 from edgekit.codegen.packages._module import Module, link
 from edgekit.codegen.packages._node_example import example
 from edgekit.codegen.packages._text import text_of
-from edgekit.codegen.packages._weights import ID_BYTES, SECTION, WeightsFile, weights_file, with_weights
+from edgekit.codegen.packages._weights import ID_BYTES, SECTION, WeightsFile, weights_files, with_weights
 from edgekit.codegen.packages._words import meaning
 from edgekit.codegen.printing.render import environment, model_origin
 from edgekit.codegen.program import Port, Program, compile_graph
@@ -70,12 +70,13 @@ def make(request: PackageRequest) -> Package:
     _check_entries(program)
     web = Web(program.gpu) if program.gpu else None  # refused before anything is built
     cpu = _segments(request)
-    modules, weights = _with_weights(list(_modules(request)))
-    stem, has_threads = program.name, _has_threads(modules)
+    stem = program.name
+    modules, weights = _with_weights(stem, list(_modules(request)))
+    has_threads = _has_threads(modules)
     inlined = _inlined(stem, modules)
     text = _text(request, modules, web, inlined, weights)
     files = {f"{stem}{suffix}": module.data for suffix, _, module in modules}
-    files |= {f"{stem}.weights.bin": weights.data} if weights else {}
+    files |= {name: file.data for name, file in weights.values()}
     if has_threads:
         files[f"{stem}.helper.js"] = text("helper.js.j2")
     if inlined:
@@ -187,17 +188,22 @@ def _inlined(stem: str, modules: list[Built]) -> dict[str, str] | None:
     return {"file": f"{stem}{suffix}", "base64": content, "kilobytes": kilobytes(len(content))}
 
 
-def _with_weights(modules: list[Built]) -> tuple[list[Built], WeightsFile | None]:
-    """The modules, and the file of the weights that are in none of them: all read the same one."""
-    file = weights_file(module.parts for _, _, module in modules)
-    if file is None:
-        return modules, None
-    return [
-        (suffix, feature, replace(module, data=with_weights(module.data, module.parts, module.room, file)))
-        if module.parts
-        else (suffix, feature, module)
-        for suffix, feature, module in modules
-    ], file
+Weights = Mapping[str, tuple[str, WeightsFile]]  # files with their names, by the end of a module's name
+
+
+def _with_weights(stem: str, modules: list[Built]) -> tuple[list[Built], Weights]:
+    """The modules, and the files of the weights that are in none of them."""
+    found: list[Built] = []
+    names: dict[str, str] = {}  # by the id of a file
+    weights: dict[str, tuple[str, WeightsFile]] = {}
+    files = weights_files([module.parts for _, _, module in modules])
+    for (suffix, feature, module), file in zip(modules, files, strict=True):
+        if file:
+            name = names.setdefault(file.id, f"{stem}{feature.file if names else ''}.weights.bin")
+            weights[suffix] = name, file
+            module = replace(module, data=with_weights(module.data, module.parts, module.room, file))
+        found.append((suffix, feature, module))
+    return found, weights
 
 
 def _text(
@@ -205,7 +211,7 @@ def _text(
     modules: list[Built],
     web: Web | None,
     inlined: Mapping[str, str] | None,
-    weights: WeightsFile | None,
+    weights: Weights,
 ) -> Any:
     """A function that renders a template to bytes."""
     program, helpers = request.program, request.helpers
@@ -222,9 +228,10 @@ def _text(
             "kilobytes": kilobytes(len(module.data)),
             "bytes": len(module.data),
             "pages": module.pages if module.threads else 0,
-            "weights": bool(module.parts),
+            "weights": {"file": name, "bytes": len(file.data), "id": file.id} if file else None,
         }
         for suffix, feature, module in modules
+        for name, file in [weights.get(suffix, ("", None))]
     ]
     values: dict[str, Any] = {
         "name": stem,
@@ -250,11 +257,9 @@ def _text(
         "policy": POLICY,
         "inlined": inlined,
         "weights": {
-            "id": weights.id,
             "id_bytes": ID_BYTES,
             "section": SECTION,
-            "bytes": len(weights.data),
-            "kilobytes": kilobytes(len(weights.data)),
+            "files": [(name, kilobytes(len(file.data))) for name, file in dict(weights.values()).items()],
         }
         if weights
         else None,
@@ -353,15 +358,15 @@ def _pages(modules: list[Built]) -> str:
 
 
 def _notes(
-    files: Mapping[str, bytes], stem: str, modules: list[Built], weights: WeightsFile | None
+    files: Mapping[str, bytes], stem: str, modules: list[Built], weights: Weights
 ) -> Iterator[tuple[str, str]]:
     script = len(files[f"{stem}.js"])
     for suffix, _, module in modules:
-        own = len(weights.data) if weights and module.parts else 0
-        shipped = kilobytes(script + len(module.data) + own)
+        name, file = weights.get(suffix, ("", None))
+        shipped = kilobytes(script + len(module.data) + (len(file.data) if file else 0))
         parts = f"{stem}.js {script:,} + {stem}{suffix} {len(module.data):,}"
-        if own:
-            parts += f" + {stem}.weights.bin {own:,}"
+        if file:
+            parts += f" + {name} {len(file.data):,}"
         yield "npm", f"{shipped} KB = {parts}; memory {module.pages * wasm.PAGE // 1024} KiB"
     if f"{stem}.gpu.js" in files:
         names = [name for end in ("gpu.js", "gpu.bin", "cpu.wasm") if (name := f"{stem}.{end}") in files]

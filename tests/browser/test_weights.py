@@ -7,17 +7,20 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.nets import Net
 from support.node_tools import Browser
 from support.npm_packages import DIGITS, in_node, package, run_script, script_page, simulated, small_digits
 from support.sites import STRICT, site
 from support.tools import require_module, require_shared
 
-from edgekit import convert
-from edgekit.codegen.packages._weights import parts, weights_file
+from edgekit import convert, quantize_model
+from edgekit.codegen.packages._weights import parts, weights_files
 from edgekit.codegen.program import compile_graph
 from edgekit.core import simulate
 from edgekit.core import target as targets
 from edgekit.core.ir import Graph
+from edgekit.core.ops.dense import Dense
+from edgekit.core.types import DType
 
 
 @pytest.fixture(scope="module")
@@ -95,10 +98,34 @@ def assert_equal(found: Any, right: Any, graph: Graph) -> None:
 def test_the_file_is_about_as_large_as_the_weights_of_a_module(make: Callable[[], Graph]) -> None:
     names = ("wasm32-relaxed", "wasm32-simd", "wasm32")
     programs = [compile_graph(make(), targets.load(name)) for name in names]
-    found = weights_file([parts(program) for program in programs])
-    assert found is not None
+    first, *others = weights_files([parts(program) for program in programs])
+    assert first is not None
+    assert others == [first, first]
     largest = max(program.weight_bytes for program in programs)
-    assert 0.9 * largest <= len(found.data) <= 1.1 * largest
+    assert 0.9 * largest <= len(first.data) <= 1.1 * largest
+
+
+def sparse() -> Graph:
+    """A fully connected layer of which most blocks of each kind of vectors are zero."""
+    rng, net = np.random.default_rng(0), Net(DType.F32)
+    blocks = np.kron(rng.random((32, 64)) < 0.2, np.ones((8, 4)))
+    weights = (rng.normal(size=(256, 256)) * blocks).astype(np.float32)
+    y = net(Dense(), net.x(1, 256), net.const(weights), net.const(np.zeros(256, np.float32)), name="y")
+    samples = {"x": rng.normal(size=(16, 256)).astype(np.float32)}
+    return quantize_model(net.done(y), samples, io="int8")[0]
+
+
+def test_no_page_fetches_much_that_its_module_does_not_need(tmp_path: Path) -> None:
+    """Blocks that are left out differ from one kind of vectors to the next."""
+    require_module("ziglang")
+    graph = sparse()
+    made = package(graph, tmp_path, "wasm32", weights="bin")
+    sizes = {path.name: path.stat().st_size for path in made.glob("*.bin")}
+    assert sorted(sizes) == ["net.scalar.weights.bin", "net.simd.weights.bin", "net.weights.bin"]
+    assert max(sizes["net.weights.bin"], sizes["net.simd.weights.bin"]) < 0.4 * graph.type("y").shape[1] * 256
+    samples = [simulate.random_inputs(graph, seed) for seed in range(2)]
+    assert in_node(made, samples) == simulated(graph, samples)
+    assert "of which a module reads one" in (made / "README.md").read_text()
 
 
 @pytest.mark.parametrize("ports", ["caller", "arena"])
