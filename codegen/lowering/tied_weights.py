@@ -18,15 +18,15 @@ from edgekit.core.target import Target
 from edgekit.core.types import Type, Value
 
 _PAIRS = r"I/16! i16/2\(021346578a9bcedf\) o(\d+)/2 i2 o2 : carry s8"
-_FOURS = r"I/4! o(\d+) i4"
-_BLOCKS = re.compile(rf"O/(\d+)(!(\d*))? (?:I o(\d+)|{_FOURS}|{_PAIRS})")
+_PIECES = r"I/(?P<depth>\d+)! o(\d+) i(?P=depth)"
+_BLOCKS = re.compile(rf"O/(\d+)(!(\d*))? (?:I o(\d+)|{_PIECES}|{_PAIRS})")
 _GROUPWISE = ("gather_groupwise", "gather_groupwise_symmetric")
 
 
 @dataclass(frozen=True)
 class RowBlocks:
-    """So many rows side by side, and as many in the last block: number by number or four by four, perhaps in
-    pairs (pack.py: carry)."""
+    """So many rows side by side, and as many in the last block: number by number or several of each, perhaps
+    in pairs (pack.py: carry)."""
 
     block: int
     last: int
@@ -70,12 +70,12 @@ def with_tied_tables(layers: Sequence[LoweredLayer], target: Target) -> list[Low
 def row_blocks(tag: str, rows: int) -> RowBlocks | None:
     """How a layout puts rows side by side, if that is all it does."""
     found = _BLOCKS.fullmatch(tag)
-    if not found or found[1] != (found[4] or found[5] or found[6]):
+    if not found or found[1] != (found[4] or found[6] or found[7]):
         return None
     block = int(found[1])
     unit = int(found[3] or block) if found[2] else 1
     last = -(-(rows % block) // unit) * unit or block
-    return RowBlocks(block, last, 4 if found[5] else 1, 1 if found[6] else 0)
+    return RowBlocks(block, last, int(found["depth"] or 1), 1 if found[7] else 0)
 
 
 def in_blocks(call: Call, blocks: RowBlocks, target: Target) -> Call:

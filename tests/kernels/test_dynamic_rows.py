@@ -21,7 +21,7 @@ TARGETS = {
     "x86-64-avxvnni": "avxvnni",
     "x86-64-avx512": "avx512",
     "aarch64-dotprod": "dotprod",
-    "aarch64-i8mm": "dotprod",
+    "aarch64-i8mm": "i8mm",
 }
 FLOATS = (DType.F32, DType.F16, DType.BF16)
 

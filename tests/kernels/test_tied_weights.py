@@ -80,11 +80,12 @@ def test_equal_numbers_are_one_table() -> None:
         ("O/16!8 I o16", 37, RowBlocks(16, 8)),
         ("O/16!4 I o16", 41, RowBlocks(16, 12)),
         ("O/16!8 I o16(zip8)", 37, None),
-        ("O/8! I/2! o8 i2", 37, None),
+        ("O/8! I/2! o8 i2", 37, RowBlocks(8, 8, 2)),
         ("O/8! I o8 : +8 u4", 8, None),
         ("O I", 8, None),
         ("O/4! I/16! i16/2(021346578a9bcedf) o4/2 i2 o2 : carry s8", 9, RowBlocks(4, 4, carry=1)),
         ("O/8! I/4! o8 i4", 9, RowBlocks(8, 8, 4)),
+        ("O/16! I/8! o16 i8", 9, RowBlocks(16, 16, 8)),
     ],
 )
 def test_which_layouts_put_rows_side_by_side(tag: str, rows: int, found: RowBlocks | None) -> None:

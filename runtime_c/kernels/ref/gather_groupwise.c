@@ -11,12 +11,12 @@
  * @pack w: O/{block}!{last} I o{block}
  * @pack scale: O/{block}!{last} I o{block}
  * @pack zero: O/{block}!{last} I o{block} */
-/* Rows of a table of bytes with a scale for each group, which lies as a layer of four inputs at a time reads it, too.
- * @as ref/gather_groupwise.fours
+/* Rows of a table of bytes with a scale for each group, which lies as a layer of several inputs at a time reads it, too.
+ * @as ref/gather_groupwise.pieces
  * @also gather_groupwise_symmetric
  * @for W=s8
- * @when block > 1 and depth == 4
- * @pack w: O/{block}!{last} I/4! o{block} i4
+ * @when block > 1 and depth > 1
+ * @pack w: O/{block}!{last} I/{depth}! o{block} i{depth}
  * @pack scale: O/{block}!{last} I o{block}
  * @pack zero: O/{block}!{last} I o{block} */
 #include "edgekit/contracts/gather_groupwise.h"

@@ -12,7 +12,7 @@ struct EK_STRUCT {
     int32_t group; /* elements that have a scale in common; the last group of a row may be shorter */
     int32_t block; /* rows whose elements lie side by side; 1: rows lie one behind the other */
     int32_t last; /* the width of the last block, if size is no multiple of that */
-    int32_t depth; /* elements of a row that lie side by side in a block: 1 or 4 */
+    int32_t depth; /* elements of a row that lie side by side in a block */
     int32_t carry; /* 1: two rows of a block are 256 b + a in 16 bits; 0: they are as they are */
 };
 
