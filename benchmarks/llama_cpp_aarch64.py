@@ -1,8 +1,8 @@
 """Instructions of decoders on 64-bit ARM, and of llama.cpp, for each token: docs/performance.md.
 
 The decoders are those of benchmarks.llama_cpp, on one thread. Both are counted in qemu-aarch64. llama.cpp is
-compiled by zig from its sources (`--llama FOLDER`, such as vendor/llama.cpp of the sdist of llama-cpp-python),
-for what the target has; `--keep FOLDER` holds what was compiled.
+compiled by zig from its sources (`--llama FOLDER`, such as vendor/llama.cpp of the sdist of
+llama-cpp-python), for what the target has; `--keep FOLDER` holds what was compiled.
 """
 
 from __future__ import annotations
@@ -131,10 +131,10 @@ def rows(options: argparse.Namespace, folder: Path) -> Iterator[tuple[tuple[str,
 
 
 _NOTE = """\
-Instructions for each token, counted in qemu-aarch64, on one thread: of a run of {prompt} tokens (prefill), and of the
-next one (decode). Both are compiled by zig, with `{options}` for llama.cpp.
-Geometric mean of the ratios, theirs to ours: {mean:.2f}. An instruction count is no time: it leaves out waiting for
-memory.
+Instructions for each token, counted in qemu-aarch64, on one thread: of a run of {prompt} tokens (prefill), and
+of the next one (decode). zig compiles both, llama.cpp with `{options}` and the instructions of the target.
+Geometric mean of the ratios, theirs to ours: {mean:.2f}. A count of instructions is no time: it leaves out
+waiting for memory.
 
 {table}
 """

@@ -83,15 +83,15 @@ class _Operators:
         if not x or self.graph.type(x) != self.graph.type(y):
             return None
         half = shape[-1] // 2
-        angles = (1, 1, shape[2], half if isinstance(node.op, Concat) else 2 * half)
-        if any(self.graph.type(name).shape != angles for name in (cos, sin)):
+        width = half if isinstance(node.op, Concat) else 2 * half
+        angles = {self.graph.type(name).shape for name in (cos, sin)}
+        if angles == {(1, 1, shape[2], width)}:
+            params = {"heads": shape[0] * shape[1], "positions": shape[2], "repeat": 1}
+        elif angles == {(1, shape[1], 1, width)}:  # heads within positions
+            params = {"heads": shape[0], "positions": shape[1], "repeat": shape[2]}
+        else:
             return None
-        params = {
-            "heads": shape[0] * shape[1],
-            "positions": shape[2],
-            "half": half,
-            "second": angles[-1] - half,
-        }
+        params |= {"half": half, "second": width - half}
         return Call("rotary", {"T": DType.F32}, self.args(x, cos, sin, y), params, inplace=(0,))
 
     def _of_halves(self, first: str, second: str) -> tuple[str, str, str] | None:

@@ -45,6 +45,12 @@ def wholes(net: DecoderNet) -> Graph:
     return net.done(net(Add(), other, net(Mul(), x, cos)))
 
 
+def heads_of_positions(net: DecoderNet) -> Graph:
+    """Several tokens a run: the heads of a token lie side by side."""
+    x, (cos, sin) = net.x(2, 4, 3, 38), angles(net, 19, positions=4)
+    return net.done(net.turned(*net.halves(x, (2, 4, 3, 38)), cos, sin))
+
+
 def gated(net: DecoderNet) -> Graph:
     """Of an odd count; the gate is the second factor."""
     x, y = net.x(3, 31), net.x(3, 31, name="y")
@@ -90,6 +96,7 @@ FUSED: dict[Callable[[DecoderNet], Graph], str] = {
     halves: "rotary",
     halves_in_another_order: "rotary",
     wholes: "rotary",
+    heads_of_positions: "rotary",
     gated: "swiglu",
 }
 OTHERS = (of_heads, of_two, backwards, seen, steeper, broadcast)

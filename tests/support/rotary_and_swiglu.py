@@ -30,8 +30,9 @@ class DecoderNet(Net):
         return self(Concat(3), minus, self(Add(), *(plus[::-1] if swapped else plus)))
 
 
-def angles(net: DecoderNet, width: int, heads: int = 1) -> tuple[str, str]:
-    shape = 1, heads, SHAPE[2], width
+def angles(net: DecoderNet, width: int, heads: int = 1, positions: int = 0) -> tuple[str, str]:
+    """For heads that have positions, or for positions that have heads."""
+    shape = (1, positions, 1, width) if positions else (1, heads, SHAPE[2], width)
     return net.x(*shape, name="cos"), net.x(*shape, name="sin")
 
 

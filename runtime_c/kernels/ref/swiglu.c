@@ -4,8 +4,8 @@
 EK_INLINE void EK_FN_each(const EK_T *a, const EK_T *b, EK_T *y, const int32_t n)
 {
     for (int32_t i = 0; i < n; i++) {
-        const EK_T_ACC gate = EK_LOAD_T(a[i]);
-        y[i] = EK_STORE_T(gate * EK_MATH_T(sigmoid)(gate) * EK_LOAD_T(b[i]));
+        const EK_T_ACC gate = EK_LOAD_T(a[i]), e = EK_MATH_T(exp_below)(gate < 0 ? gate : -gate);
+        y[i] = EK_STORE_T((gate < 0 ? e : 1) / (1 + e) * gate * EK_LOAD_T(b[i]));
     }
 }
 
