@@ -131,7 +131,7 @@ def rows(options: argparse.Namespace, folder: Path) -> Iterator[tuple[tuple[str,
 
 
 _NOTE = """\
-Instructions for each token, counted in qemu-aarch64, on one thread: of a run of {prompt} tokens (prefill), and
+Instructions for each token, counted in qemu-aarch64, on one thread: of a run of {prompt} tokens (prefill) and
 of the next one (decode). zig compiles both, llama.cpp with `{options}` and the instructions of the target.
 Geometric mean of the ratios, theirs to ours: {mean:.2f}. A count of instructions is no time: it leaves out
 waiting for memory.

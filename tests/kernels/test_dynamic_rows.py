@@ -22,6 +22,8 @@ TARGETS = {
     "x86-64-avx512": "avx512",
     "aarch64-dotprod": "dotprod",
     "aarch64-i8mm": "i8mm",
+    "wasm32-simd": "wasm",
+    "wasm32-relaxed": "wasm",
 }
 FLOATS = (DType.F32, DType.F16, DType.BF16)
 

@@ -2,7 +2,7 @@
  * the largest so far, what is summed up already is scaled down. Dot products have the lanes of a vector.
  * @for T=f32 */
 /* Attention to the filled rows of a cache, with longer vectors or shorter ones.
- * @as avx512/cached_attention, neon/cached_attention
+ * @as avx512/cached_attention, neon/cached_attention, wasm/cached_attention
  * @for T=f32 */
 #include "edgekit/contracts/cached_attention.h"
 
@@ -78,8 +78,10 @@ EK_INLINE void EK_FN_query(const float *EK_RESTRICT q, const float *EK_RESTRICT 
         int32_t i = 0;
         most = above;
         sum *= shrink;
-        for (int32_t j = 0; j < 16; j++)
-            w[j] = ek_exp_below_f32(w[j] - most); /* NaN makes all of them NaN */
+        for (int32_t j = 0; j < 16; j++) { /* selected by bits, which compilers vectorise; NaN stays */
+            const float below = w[j] - most;
+            w[j] = ek_exp_normal_f32(ek_select_f32(below < -87.0f, -87.0f, below));
+        }
         for (int32_t j = 0; j < m; j++)
             sum += w[j];
         for (; i + 4 * EK_VF_LANES <= p->values; i += 4 * EK_VF_LANES)

@@ -52,6 +52,16 @@
  * @for W=s4
  * @when inputs % 8 == 0 and group % 8 == 0
  * @pack w: O/16! I/8! o16/2(08192a3b4c5d6e7f) i8 o2 : +8 u4 */
+/* In WebAssembly, two inputs of an output side by side.
+ * @as wasm/dynamic_dense
+ * @for W=s8
+ * @when inputs % 8 == 0 and group % 8 == 0
+ * @pack w: O/16! I/2! o16 i2 */
+/* Weights of 4 bits, in WebAssembly.
+ * @as wasm/dynamic_dense.nibbles
+ * @for W=s4
+ * @when inputs % 8 == 0 and group % 8 == 0
+ * @pack w: O/16! I/4! o16 i4(0213) : +8 u4 */
 #include "edgekit/contracts/dynamic_dense.h"
 
 #define EK_DR_BLOCK (EK_DR_VECTORS * EK_VF_LANES)

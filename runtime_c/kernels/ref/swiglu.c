@@ -4,8 +4,10 @@
 EK_INLINE void EK_FN_each(const EK_T *a, const EK_T *b, EK_T *y, const int32_t n)
 {
     for (int32_t i = 0; i < n; i++) {
-        const EK_T_ACC gate = EK_LOAD_T(a[i]), e = EK_MATH_T(exp_below)(gate < 0 ? gate : -gate);
-        y[i] = EK_STORE_T((gate < 0 ? e : 1) / (1 + e) * gate * EK_LOAD_T(b[i]));
+        /* Selected by bits, which compilers vectorise. Below -87 the exponential is that of -87. */
+        const EK_T_ACC gate = EK_LOAD_T(a[i]), size = EK_MATH_T(fabs)(gate);
+        const EK_T_ACC e = EK_MATH_T(exp_normal)(EK_MATH_T(select)(size < 87, -size, -87));
+        y[i] = EK_STORE_T(EK_MATH_T(select)(gate < 0, e, 1) / (1 + e) * gate * EK_LOAD_T(b[i]));
     }
 }
 

@@ -147,10 +147,10 @@ EK_INLINE void ek_vf_store(float *y, const int32_t count, const ek_vf v)
     }
 }
 
-/* Four weights from number `at` on, of this kind; halves where processors convert them, as all of 64 bits do. */
+/* Four weights from number `at` on, of this kind; halves on processors of 64 bits. */
 EK_INLINE ek_vf ek_vf_weights(const void *w, const int32_t at, const int32_t kind)
 {
-#if defined(__ARM_FP) && (__ARM_FP & 2)
+#if defined(__aarch64__)
     if (kind == EK_F16_KIND)
         return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16((const uint16_t *)w + at)));
 #endif
