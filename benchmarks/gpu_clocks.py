@@ -165,6 +165,7 @@ class VulkanNetwork:
     """A whole model there, in memory as pages lay it out."""
 
     def __init__(self, clock: VulkanClock, planned: GpuPlan) -> None:
+        assert not planned.segments, "all of it is on the device"
         self.clock, self.web = clock, Web(planned)
         device, web = clock.device, self.web
         self.memory = device.create_buffer(size=web.memory_bytes, usage=_STORAGE | _SOURCE | _TARGET)

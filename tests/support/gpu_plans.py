@@ -13,6 +13,7 @@ from edgekit.core.types import Array
 
 def run(device: Device, plan: GpuPlan, inputs: Mapping[str, Array]) -> dict[str, Array]:
     """The outputs of a model; kernels see copies, and only what they write is kept."""
+    assert not plan.segments, "all of it is on the device"
     graph = plan.graph
     memory = {("input", i): _raw(inputs[name]) for i, name in enumerate(graph.inputs)}
     memory |= {("output", i): _rubbish(graph.type(n).bytes) for i, n in enumerate(graph.outputs)}
