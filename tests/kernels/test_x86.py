@@ -9,10 +9,15 @@ from random import Random
 
 import numpy as np
 import pytest
-from support.tools import require_shared
+from support.nets import Net
+from support.tools import require, require_shared
 from support.x86 import called, check, drive, load, on_each
 
+from edgekit.codegen.compilation.build import generate
+from edgekit.codegen.compilation.publish import write
+from edgekit.codegen.compilation.toolchain import find
 from edgekit.codegen.execution import runner
+from edgekit.codegen.execution.driver import FLAGS
 from edgekit.codegen.kernels.sources import instantiate
 from edgekit.codegen.lowering.lower import lower
 from edgekit.codegen.printing.render import Optimize
@@ -23,6 +28,7 @@ from edgekit.core import target as targets
 from edgekit.core.builder import Builder
 from edgekit.core.ir import Graph
 from edgekit.core.ops import Call
+from edgekit.core.ops.activations import PRelu
 from edgekit.core.ops.arithmetic import Add, Clip
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
@@ -308,3 +314,18 @@ def test_processors_that_lack_something_are_named() -> None:
     target = replace(targets.load("host"), cpu_flags=("sse2", "no_such_flag"))
     assert "no_such_flag" in runner.why_not_here(target)
     assert "sse2" not in runner.why_not_here(replace(target, cpu_flags=("no_such_flag",)))
+
+
+@pytest.mark.parametrize("channels", [8, 16, 24])
+def test_elementwise_rows_of_few_channels_are_vectors(channels: int, tmp_path: Path) -> None:
+    """gcc unrolls a row of up to 16 as a whole, if nothing says otherwise, and branches for each number."""
+    require("gcc")
+    net = Net()
+    graph = net.done(net(PRelu(), net.x(1, 9, 9, channels), net.random(channels)))
+    program = compile_graph(graph.with_name("net"), targets.load("x86-64-avx2"))
+    write(generate(program, "speed"), tmp_path)
+    flags = [*FLAGS, "-O3", *program.target.cflags, "-S"]
+    find(program.target).run([*flags, "net.c", "-o", "net.s"], tmp_path)
+    text = (tmp_path / "net.s").read_text()
+    assert "vmulps" in text
+    assert "comiss" not in text

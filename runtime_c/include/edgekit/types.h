@@ -126,6 +126,14 @@
 #define EK_ROLLED_FOR(...) EK_PRAGMA(GCC unroll 1) for (__VA_ARGS__)
 #endif
 
+/* A loop over elements side by side. GCC unrolls one of up to 16 turns as a whole before it looks for vectors, and then
+ * compares and branches for each element. */
+#if defined(__GNUC__) && !defined(__clang__) && (defined(__SSE2__) || defined(__aarch64__))
+#define EK_ROW_FOR(...) EK_UNROLLED_FOR(2, __VA_ARGS__)
+#else
+#define EK_ROW_FOR(...) for (__VA_ARGS__)
+#endif
+
 /* Loops of the kernels that walk strided tensors. */
 #define EK_RANK 6
 

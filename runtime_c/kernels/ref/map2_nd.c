@@ -3,7 +3,7 @@
 
 EK_INLINE void EK_FN_row(const EK_A *pa, const EK_B *pb, EK_Y *py, const struct EK_STRUCT *p)
 {
-    for (int32_t i = 0; i < p->n[5]; i++) {
+    EK_ROW_FOR(int32_t i = 0; i < p->n[5]; i++) {
         const EK_A_ACC a = EK_LOAD_A(pa[i * p->sa[5]]);
         const EK_B_ACC b = EK_LOAD_B(pb[i * p->sb[5]]);
         py[i] = EK_STORE_Y(EK_EXPR);

@@ -15,7 +15,7 @@ EK_KERNEL void EK_FN(const EK_A *pa, const EK_B *pb, const EK_C *pc, EK_Y *py, c
                                             + i3 * p->sb[3] + i4 * p->sb[4];
                         const EK_C *row_c = pc + p->c0 + i0 * p->sc[0] + i1 * p->sc[1] + i2 * p->sc[2]
                                             + i3 * p->sc[3] + i4 * p->sc[4];
-                        for (int32_t i = 0; i < p->n[5]; i++) {
+                        EK_ROW_FOR(int32_t i = 0; i < p->n[5]; i++) {
                             const EK_A_ACC a = EK_LOAD_A(row_a[i * p->sa[5]]);
                             const EK_B_ACC b = EK_LOAD_B(row_b[i * p->sb[5]]);
                             const EK_C_ACC c = EK_LOAD_C(row_c[i * p->sc[5]]);
