@@ -190,7 +190,8 @@ def minmax(s: Statistics) -> Range:
 def extremes(s: Statistics) -> Range:
     """What several times as many samples can be expected to show, if the least and the largest value of a
     sample are distributed after Gumbel: much more than was seen where each sample has few values, hardly more
-    where all have the same; at most twice what was seen. Few samples tell little of the deviation, for which
+    where all have the same; at most twice what was seen. A logit that was positive in all samples may be
+    negative: what cannot be is proven elsewhere. Few samples tell little of the deviation, for which
     Student's t makes up."""
     if s.samples < 2:
         return minmax(s)
@@ -199,7 +200,7 @@ def extremes(s: Statistics) -> Range:
     variance = np.maximum(s.ends[1] - s.ends[0] ** 2 / s.samples, 0.0) / freedom
     room = math.log(_AHEAD) * math.sqrt(6) / math.pi * student / z * np.sqrt(variance)
     below, above = np.minimum(room, max(-s.low, s.high)).tolist()
-    return s.low - below if s.low < 0 else s.low, s.high + above if s.high > 0 else s.high
+    return s.low - below, s.high + above
 
 
 def percentile(s: Statistics, share: float) -> Range:

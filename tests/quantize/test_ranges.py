@@ -131,3 +131,10 @@ def test_ranges_end_where_the_graph_ends() -> None:
     assert tensors.range(x, "200%") == pytest.approx((0.4, largest))
     assert tensors.range(x, "150%") == pytest.approx((0.3, largest))
     assert tensors.range(x, "minmax") == pytest.approx((0.2, 0.8))
+
+
+def test_a_logit_that_was_positive_in_all_samples_may_be_negative() -> None:
+    s = Statistics()
+    s.add(np.random.default_rng(3).normal(6.0, 3.0, (8, 1)).clip(0.5).astype(np.float32), 8)
+    assert s.low > 0
+    assert extremes(s)[0] < 0
