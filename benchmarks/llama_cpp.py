@@ -231,10 +231,11 @@ def llama(model: Path, threads: int, given: Array) -> Run:
     return run
 
 
-def best(runs: Mapping[str, Run], rounds: int) -> Mapping[str, tuple[float, float]]:
+def best(runs: Mapping[str, Run], seconds: float) -> Mapping[str, tuple[float, float]]:
     """Tokens a second of prompt and text, of programs that take turns: each run in its fastest round."""
     found: dict[str, list[list[float]]] = {name: [] for name in runs}
-    for _ in range(rounds):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end or not all(found.values()):
         for name, run in runs.items():
             found[name].append(run())
     fastest = {name: np.min(times, axis=0) for name, times in found.items()}
@@ -256,7 +257,7 @@ def rows(options: argparse.Namespace, folder: Path) -> Iterator[tuple[tuple[str,
                 runs = {"EdgeKit": ours(edgekit(both, options.target, threads, own), tokens(size))}
                 if not options.without:
                     runs["llama.cpp"] = llama(model, threads, tokens(size))
-                found = best(runs, options.rounds)
+                found = best(runs, options.seconds)
                 for i, what in enumerate(("prefill", "decode")):
                     speeds = [found[runner][i] for runner in runs]
                     ratios = [speeds[0] / other for other in speeds[1:]]
@@ -266,10 +267,10 @@ def rows(options: argparse.Namespace, folder: Path) -> Iterator[tuple[tuple[str,
 
 _NOTE = """\
 Tokens a second on x86-64 ({target}): a run of {prompt} tokens (prefill), and {text} that follow one by one
-(decode). Both programs take turns, and a run counts as in the fastest of {rounds} rounds, as other programs
-were running on this machine. llama.cpp was compiled for this processor and runs with its defaults. Random
-weights are the same for both; EdgeKit's int8 has a scale for each output, where Q8_0 has one for 32 weights.
-Geometric mean of the ratios: {mean:.2f}.
+(decode). Both programs take turns for {seconds:g} seconds, and each run counts as in its fastest round: other
+programs were running on this machine of two cores, from which two threads suffer most. llama.cpp was compiled
+for this processor and runs with its defaults. Random weights are the same for both; EdgeKit's int8 has a
+scale for each output, where Q8_0 has one for 32 weights. Geometric mean of the ratios: {mean:.2f}.
 
 llama-cpp-python {version}. {machine}.
 
@@ -283,7 +284,7 @@ def main() -> None:
     parser.add_argument("--size", choices=SIZES, action="append", help="all by default")
     parser.add_argument("--format", choices=FORMATS, action="append", help="all by default")
     parser.add_argument("--threads", type=int, action="append", help="1 and 2 by default")
-    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--seconds", type=float, default=30, help="of each comparison")
     parser.add_argument("--without", action="store_true", help="EdgeKit alone")
     parser.add_argument("--write-docs", action="store_true")
     options = parser.parse_args()
@@ -297,7 +298,7 @@ def main() -> None:
     print(table(header, found))
     if options.write_docs:
         facts = {"mean": math.exp(np.log(ratios).mean()), "version": version("llama-cpp-python")}
-        facts |= {"machine": machine(), "table": table(header, found), "rounds": options.rounds}
+        facts |= {"machine": machine(), "table": table(header, found), "seconds": options.seconds}
         note = _NOTE.format(target=options.target, prompt=PROMPT, text=TEXT, **facts)
         write_section("llama_cpp", "Decoders against llama.cpp", note)
 

@@ -132,7 +132,8 @@ def rows(options: argparse.Namespace, folder: Path) -> Iterator[tuple[tuple[str,
 
 _NOTE = """\
 Instructions for each token, counted in qemu-aarch64, on one thread: of a run of {prompt} tokens (prefill) and
-of the next one (decode). zig compiles both, llama.cpp with `{options}` and the instructions of the target.
+of the next one (decode). zig compiles both for the target, llama.cpp with the options
+`{options}`.
 Geometric mean of the ratios, theirs to ours: {mean:.2f}. A count of instructions is no time: it leaves out
 waiting for memory.
 
