@@ -54,7 +54,7 @@ def quantize(
     search = known.search(judge)
     found = plain = search.run()
     if settings.is_mixed_by_need and plain.verdict.sqnr_db < LEAST_SQNR:
-        found = _with_better_formats(search, plain, known.judged_by_others(), progress)
+        found = _with_better_formats(search, plain, known, progress)
     made = bring_integers_out(found.trial.quantized.graph, settings.io)
     report = describe(known.graph, settings, known.measure, found, made, known.methods)
     if found is not plain:
@@ -80,14 +80,19 @@ def quantize(
     )
 
 
-def _with_better_formats(search: FormatSearch, plain: Mixed, apart: Calibrated, progress: Progress) -> Mixed:
+def _with_better_formats(search: FormatSearch, plain: Mixed, known: Calibrated, progress: Progress) -> Mixed:
     """The same with better formats for layers, found with ranges of samples that others judge: those of all
-    clip nothing, and the noise of what they leave out would not be seen."""
+    clip nothing, and the noise of what they leave out would not be seen. Where that half is good enough as it
+    is, those of all are searched."""
+    apart = known.judged_by_others()
     judge = Judge(apart.graph, apart.settings.gate, apart.measure, (), progress)
     narrow = apart.search(judge)
+    before = narrow.run()
+    if before.verdict.sqnr_db >= LEAST_SQNR:
+        apart, narrow, before = known, search, plain
     budget = SearchBudget.of(apart.graph, apart.seen.count, apart.settings.passes)
     few = apart.measure.on_some(_SEARCHED, budget)
-    levels = NoiseSearch(narrow, few, LEAST_SQNR, progress).run(narrow.run()).levels
+    levels = NoiseSearch(narrow, few, LEAST_SQNR, progress).run(before).levels
     trial = search.finish(search.formats(levels))
     found = replace(plain, levels=levels, trial=trial, verdict=search.judge(trial))
     return found if found.verdict.sqnr_db > plain.verdict.sqnr_db else plain
