@@ -29,7 +29,7 @@ from benchmarks.results import machine, table
 from benchmarks.x86_peers import versions
 from benchmarks.zoo_files import AbsentError, ModelFile, given, listed
 from benchmarks.zoo_int8 import CALIBRATION, TEST
-from benchmarks.zoo_measure import SPREADS, STEPS, TOLERANCE, Columns, Result, fastest, measure
+from benchmarks.zoo_measure import SIZES, SPREADS, STEPS, TOLERANCE, Columns, Result, fastest, measure
 from edgekit import __version__
 
 _JOURNAL = Path(__file__).parent.parent / "build" / "zoo.json"
@@ -47,6 +47,9 @@ _HEAD = (
 )
 _LARGE = 10**6  # MACs
 _RIGHT = 0.5  # of the values of an output that must vary, or the table says how many do
+_GAPS = """
+- Rows without sizes: only outputs were compared so far. Other cells of int8 and of times that are empty were
+  not measured yet, or cannot be."""
 _TEXT = """\
 # Model zoo: third-party model files
 
@@ -193,7 +196,7 @@ def page(results: Sequence[Result], absent: Sequence[str], arguments: argparse.N
         )
         if text
     )
-    has_gaps = any(not result.columns for result in results)
+    has_gaps = any(SIZES not in result.columns for result in results)
     return _TEXT.format(
         right=sum(not result.fault and bool(result.peer) for result in results),
         count=len(results),
@@ -211,7 +214,7 @@ def page(results: Sequence[Result], absent: Sequence[str], arguments: argparse.N
         seconds=arguments.int8,
         macs=arguments.int8_macs,
         rounds=arguments.rounds,
-        gaps="\n- Rows without sizes: only outputs were compared so far." if has_gaps else "",
+        gaps=_GAPS * has_gaps,
         missing=missing,
         peers=", ".join(_peers()),
         machine=machine(),
