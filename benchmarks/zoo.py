@@ -18,6 +18,7 @@ import json
 import math
 import statistics
 import tempfile
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -25,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.results import machine, table
+from benchmarks.results import table
 from benchmarks.x86_peers import versions
 from benchmarks.zoo_files import AbsentError, ModelFile, given, listed
 from benchmarks.zoo_int8 import CALIBRATION, TEST
@@ -217,8 +218,14 @@ def page(results: Sequence[Result], absent: Sequence[str], arguments: argparse.N
         gaps=_GAPS * has_gaps,
         missing=missing,
         peers=", ".join(_peers()),
-        machine=machine(),
+        machine=_machines(results),
     )
+
+
+def _machines(results: Sequence[Result]) -> str:
+    """What times were measured on, and of how many files."""
+    timed = Counter(result.machine for result in results if result.ratio is not None)
+    return "; ".join(f"times of {count} files: {name}" for name, count in timed.most_common())
 
 
 def _tables(results: Sequence[Result]) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.results import machine
 from benchmarks.zoo_files import ModelFile
 from benchmarks.zoo_int8 import int8_quality, int8_quality_of_onnx_runtime
 from benchmarks.zoo_peers import Peer, peer
@@ -52,6 +53,7 @@ class Result:
     refused: str = ""  # its words
     ratio: float | None = None  # of its time to ours
     is_int8: bool = False  # in the file
+    machine: str = ""  # that times are of
     columns: Sequence[str] = ()  # that were measured, even where nothing can stand there
 
 
@@ -230,7 +232,8 @@ def measure(
     if SIZES in missing:
         result = replace(result, **_sizes(judged.graph))
     if columns.times in missing:
-        result = replace(result, ratio=_ratio(judged, columns.rounds) if result.peer else None)
+        found = _ratio(judged, columns.rounds) if result.peer else None
+        result = replace(result, ratio=found, machine=machine())
     why_not = _why_no_int8(judged.graph, result.macs, columns)
     if columns.int8 in missing:
         ours = why_not or int8_quality(judged.graph, judged.choice, columns.int8_seconds)
