@@ -30,7 +30,7 @@ from edgekit.codegen.printing.render import sources
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.core import target
 from edgekit.core.ir import Graph
-from edgekit.core.types import Array, DType
+from edgekit.core.types import Array, DType, Type
 from edgekit.quantize.mixed_precision.half_precision import narrow
 
 TARGETS = ("x86-64-avx512", "x86-64-avx2")
@@ -82,8 +82,10 @@ class Timing:
         return self.best(slow) / self.best(fast)
 
 
-def library(graph: Graph, target_name: str, folder: Path) -> tuple[Program, Run]:
-    """EdgeKit's code as a shared library, and what runs it once."""
+def library(
+    graph: Graph, target_name: str, folder: Path, sample: Mapping[str, Array] | None = None
+) -> tuple[Program, Run]:
+    """EdgeKit's code as a shared library, and what runs it once: on a sample, or on fixed numbers."""
     program = compile_graph(graph.with_name("net"), target.load(target_name))
     files = generate(program, "speed")
     write(files, folder)
@@ -92,19 +94,27 @@ def library(graph: Graph, target_name: str, folder: Path) -> tuple[Program, Run]
     find(program.target).run([*flags, *names, "-o", "net.so"], folder)
     function = ctypes.CDLL(str(folder / "net.so")).net_run
     buffers = [_aligned(port.type.bytes) for port in (*program.inputs, *program.outputs)]
-    memory = [*buffers, _aligned(program.arena.size)]
+    states = [_aligned(program.state_bytes)] if program.states else []
+    memory = [*buffers, *states, _aligned(program.arena.size)]
     arguments = [ctypes.c_void_p(m.ctypes.data) for m in memory]
-    start = int(sum(port.type.size for port in program.inputs))
-    values = (np.arange(start) * 37 % 101 / 50 - 1).astype(np.float32)
     for port, buffer in zip(program.inputs, buffers, strict=False):
-        is_float = port.type.dtype.is_float
-        data = values if is_float else (np.arange(start) * 37 % 256 - 128).astype(np.int8)
-        buffer[:] = data[: port.type.size].view(np.uint8)
+        data = _numbers(port.type) if sample is None else sample[port.name]
+        buffer[:] = np.ascontiguousarray(data).reshape(-1).view(np.uint8)
 
     def run(kept: Sequence[Array] = memory) -> None:
         function(*arguments)
 
     return program, run
+
+
+def _numbers(type: Type) -> Array:
+    """The same ones in each run."""
+    steps = np.arange(type.size) * 37
+    return (
+        (steps % 101 / 50 - 1).astype(np.float32)
+        if type.dtype.is_float
+        else (steps % 256 - 128).astype(np.int8)
+    )
 
 
 def _aligned(size: int) -> Array:

@@ -85,7 +85,7 @@ def test_sanitizers_see_what_stays_inside(statement: str, words: str, tmp_path: 
         run_with(statement, tmp_path, *SANITIZE)
 
 
-def test_memory_that_nobody_has_written_is_not_a_number(tmp_path: Path) -> None:
+def test_memory_without_a_value_is_not_a_number(tmp_path: Path) -> None:
     assert np.isnan(run_with("y[3] = before;", tmp_path)[3])
 
 
