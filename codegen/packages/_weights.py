@@ -20,8 +20,6 @@ from edgekit.codegen.program import Constant, Program
 
 ID_BYTES = 16  # in front of the weights: what tells whose they are
 SECTION = "edgekit.weights"
-
-
 _FEW = 1 / 16  # of the bytes of a constant: what may differ from what loops make of it
 _MAX_POSITION = 1 << 24  # of a byte that differs
 _MAX_GROWTH = 1.25  # of what a page fetches, for a file that other modules share
@@ -33,9 +31,7 @@ class Part:
 
     at: int  # from the start of all of them in memory, in bytes
     data: bytes  # in the file
-    width: (
-        int  # bytes of an element; 0: bytes to write over another part, each behind its position in 24 bits
-    )
+    width: int  # bytes of an element; 0: bytes that replace some of another part, each behind 24 bits: where
     nests: tuple[Nest, ...] = ()  # that pack it; none: it is packed in the file
 
 

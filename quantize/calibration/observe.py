@@ -33,9 +33,8 @@ class Statistics:
     highs: Array | None = None
     rows: int = 0
     samples: int = 0
-    ends: Array = field(
-        default_factory=lambda: np.zeros((2, 2))
-    )  # sums of each sample's extremes, and squares
+    # Sums of each sample's extremes, and of their squares.
+    ends: Array = field(default_factory=lambda: np.zeros((2, 2)))
 
     def add(self, x: Array, samples: int = 1) -> None:
         """What so many samples give, one after the other."""

@@ -57,6 +57,28 @@ def search_of(graph: Graph) -> tuple[Calibrated, NoiseSearch]:
     return known, found
 
 
+@pytest.mark.parametrize("outlier", [0, 1, 10, 11])
+def test_formats_are_looked_for_where_half_of_the_samples_judge_the_ranges_of_the_others(
+    outlier: int,
+) -> None:
+    """The half whose ranges fare worse gives them: that which lacks an outlier and clips it."""
+    net, given = Net(), samples()
+    graph = net.done(net(Dense(), net.x(1, SIZE), net.random(4, SIZE), net.random(4)))
+    given[outlier]["x"] *= 4
+    apart = calibrated(graph, given, MINMAX, lambda text: None).judged_by_others()
+    fitting, judging = ([x["x"] for x in part] for part in (apart.seen.kept, apart.measure.samples))
+    assert len(fitting) + len(judging) == len(given)
+    assert not {x.tobytes() for x in fitting} & {x.tobytes() for x in judging}
+    assert given[outlier]["x"].tobytes() in {x.tobytes() for x in judging}
+    ends = min(float(x.min()) for x in fitting), max(float(x.max()) for x in fitting)
+    assert apart.tensors.range("x", "minmax") == ends
+
+
+def test_a_single_sample_judges_itself() -> None:
+    known = calibrated(network(), samples(1), MINMAX, lambda text: None)
+    assert known.judged_by_others() is known
+
+
 def test_the_noise_of_a_source_is_that_of_the_float_graph_with_it_rounded() -> None:
     known, search = search_of(network())
     graph, quants = known.graph, search.search.quants()
