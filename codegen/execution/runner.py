@@ -132,8 +132,8 @@ def executable(name: str) -> str:
 def link(target: Target, compiler: toolchain.Compiler, arguments: Sequence[str], folder: Path) -> None:
     """Link a program for this target from what the arguments name, which may be sources, too.
 
-    zig compiles its functions for floats and divisions that a processor lacks for each processor, which takes
-    4 seconds the first time: most programs need none of them.
+    Floats and divisions that a processor lacks are functions of compiler-rt. zig compiles all of it once for
+    each processor, in 4 seconds, and most programs need none: they are linked without it first.
     """
     command = [*arguments, *link_flags(target, compiler, folder)]
     if target.startup and "zig" in compiler.name and "-nostdlib" not in command:

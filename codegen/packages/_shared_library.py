@@ -95,7 +95,7 @@ def wheel_tag(target: Target) -> str:
 
 def _shared(place: Platform, compiler: toolchain.Compiler) -> list[str]:
     """Options for a shared library. It needs nothing of a C library but memcpy and memset: on Windows those
-    of zig, which otherwise compiles a whole C library: a minute the first time, and 60 KB more."""
+    of zig's compiler-rt, since its C library takes a minute to compile the first time, and 60 KB."""
     if place.system != "windows":
         return ["-shared", "-s", "-fPIC"]
     alone = ["-nostdlib", "-lcompiler_rt", "-isystem", str(_BARE), str(_BARE / "windows_dll.c")]

@@ -74,7 +74,7 @@ def test_every_module_packs_the_weights_of_one_file(
     for found in answers.values():
         assert_equal(found, simulated(graph, samples), graph)
     fetched = sum("weights.bin" in request for request in visit.requests)
-    assert fetched == (2 if make is reals else len(answers))  # floats lie alike for both kinds of vectors
+    assert fetched == (2 if make is reals else len(answers))  # floats: one layout for both kinds of vectors
 
 
 def test_threads_read_the_same_file(tmp_path: Path) -> None:
