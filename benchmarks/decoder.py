@@ -2,7 +2,8 @@
 
 Instructions are those that QEMU executes. The token is the 64th of a text, so that attention reads 64 rows
 of each cache. MACs are those of fully connected layers, and of attention for the rows that it reads. Weights
-are random: what a layer takes does not depend on them.
+are random: what a layer takes does not depend on them. With --tokens 16, the last run reads 16 tokens of a
+prompt (prefill) and gives the logits of the last one; figures are those of a token.
 """
 
 from __future__ import annotations
@@ -55,11 +56,13 @@ __attribute__((noinline)) void ek_end(void) {{ __asm volatile("" ::: "memory"); 
 int main(void)
 {{
     net_reset(&state);
-    for (int32_t at = 0; at < {positions}; at++) {{
-        const int32_t token = (at * 37 + 11) % {words};
-        if (at == {positions} - 1)
+    for (int32_t at = 0; at < {positions}; at += {tokens}) {{
+        int32_t token[{tokens}];
+        for (int32_t i = 0; i < {tokens}; i++)
+            token[i] = ((at + i) * 37 + 11) % {words};
+        if (at == {positions} - {tokens})
             ek_begin();
-        net_run(&token, &at, logits, &state, arena);
+        net_run(token, &at, logits, &state, arena);
     }}
     ek_end();
     return 0;
@@ -67,12 +70,12 @@ int main(void)
 """
 
 
-def model(format: str) -> Graph:
+def model(format: str, tokens: int = 1) -> Graph:
     """The decoder, with random weights in this format."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "config.json").write_text(json.dumps(_CONFIG))
         Path(folder, "model.safetensors").write_bytes(_safetensors(_shapes()))
-        graph = api.convert(folder, name="net")
+        graph = api.convert(folder, name="net", dims={"tokens": tokens, "logits": 1})
     return api.quantize_model(graph, None, **FORMATS[format])[0] if FORMATS[format] else graph
 
 
@@ -109,9 +112,9 @@ def multiplications(graph: Graph) -> int:
 
 
 def count(graph: Graph, target: Target) -> Counter[str]:
-    """Instructions of the last token, by the name of the kernel; "" is all of them."""
-    program = fit(graph, target)
-    main = _MAIN.format(positions=_POSITIONS, words=_WORDS)
+    """Instructions of the last run, by the name of the kernel; "" is all of them."""
+    program, tokens = fit(graph, target), graph.type("token").shape[0]
+    main = _MAIN.format(positions=_POSITIONS, words=_WORDS, tokens=tokens)
     with tempfile.TemporaryDirectory() as folder:
         made = bench.built(program, Path(folder), toolchain.find(target), "speed", main)
         marked = counting.layer_functions(program, "speed")
@@ -126,12 +129,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--target", default="cortex-m7")
     parser.add_argument("--format", choices=FORMATS, action="append", help="all by default")
+    parser.add_argument("--tokens", type=int, default=1, help="of a run: a divisor of 64")
     parser.add_argument("--kernels", action="store_true", help="list the kernels")
     options = parser.parse_args()
-    target, rows = targets.load(options.target), []
+    target, rows, tokens = targets.load(options.target), [], options.tokens
     for format in options.format or FORMATS:
-        graph = model(format)
-        counts, macs = count(graph, target), multiplications(graph)
+        graph = model(format, tokens)
+        counts, macs = count(graph, target), multiplications(graph) / tokens
+        counts = Counter({kernel: round(n / tokens) for kernel, n in counts.items()})
         total = counts.pop("")
         if options.kernels:
             for kernel, instructions in counts.most_common():

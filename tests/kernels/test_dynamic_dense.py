@@ -24,28 +24,31 @@ LARGEST = 512  # weights of a group, of which sums times 256 have 31 bits
 
 @pytest.mark.parametrize(("name", "optimize", "level"), TARGETS)
 def test_rows_of_bytes_and_nibbles(name: str, optimize: Optimize, level: str, tmp_path: Path) -> None:
-    """Blocks of four outputs and rests, one group and several, a shorter last one; and the largest sums."""
+    """One row, two, three; blocks of four outputs and rests; one group, several, a shorter last one; and the
+    largest sums."""
     builder, numbers = Builder(), np.random.default_rng(5)
     given, outputs = {}, []
     shapes = [*product((1, 6, 7, 8), ((4, 4), (23, 1000), (36, 16), (64, 32))), (3, (LARGEST, LARGEST))]
     floats = (DType.F32, DType.F16, DType.BF16)
-    for i, ((words, (inputs, group)), dtype) in enumerate(product(shapes, (DType.S8, DType.S4))):
-        x = builder.input(f"x{i}", Type(DType.F32, (2, inputs)))
+    for i, (rows, (words, (inputs, group)), dtype) in enumerate(
+        product((1, 2, 3), shapes, (DType.S8, DType.S4))
+    ):
+        x = builder.input(f"x{i}", Type(DType.F32, (rows, inputs)))
         least, most = (-127, 127) if dtype is DType.S8 else (-8, 7)
         w = numbers.integers(least, most + 1, (words, inputs))
-        given[x] = numbers.normal(size=(2, inputs)).astype(np.float32)
+        given[x] = numbers.normal(size=(rows, inputs)).astype(np.float32)
         if inputs == LARGEST:
-            w[0], w[1], given[x][0], given[x][1] = least, most, 1, -1
+            w[0], w[1], given[x][0], given[x][1:] = least, most, 1, -1
         scale = numbers.uniform(0.01, 0.02, (words, -(-inputs // group)))
         scale = scale.astype(floats[i // 2 % 3].numpy)
         bias = builder.const(numbers.normal(size=words).astype(np.float32))
-        rows = builder.add(QuantizeRows(), x)
-        layer = DynamicDense(group, *((0.0, 6.0) if i % 3 == 0 else ()))
+        layer = DynamicDense(group, *((0.0, 6.0) if i % 5 == 0 else ()))
         w = builder.const(w.astype(dtype.numpy))
-        outputs += builder.add(layer, *rows, w, builder.const(scale), bias)
+        outputs += builder.add(layer, *builder.add(QuantizeRows(), x), w, builder.const(scale), bias)
     program = compile_graph(builder.graph("layers", list(given), outputs), load(name, "zig"))
     called = {k.function for k in program.kernels if k.name.startswith("dynamic_dense")}
-    assert len(called) == 6
+    assert len(called) == 12
+    assert sum("two_rows" in function for function in called) == 6
     assert all(function.endswith("__dsp") for function in called)
     check(program, drive(program, tmp_path, optimize, level), [given])
 

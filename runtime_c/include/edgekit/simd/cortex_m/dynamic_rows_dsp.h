@@ -110,27 +110,27 @@ static EK_SHARED int32_t *ek_group_of_row(
         EK_ROW_FOURS(lr, r11)
 
 /* Sums to floats, s0 to s3. */
-#define EK_ROW_SUMS_BYTES                                                                                    \
-    "sub r5, r5, r4\n"                                                                                       \
-    "sub r7, r7, r6\n"                                                                                       \
-    "vmov s0, s1, r4, r5\n"                                                                                  \
-    "vmov s2, s3, r6, r7\n"                                                                                  \
+#define EK_ROW_SUMS_BYTES(a, b, c, d)                                                                        \
+    "sub " #b ", " #b ", " #a "\n"                                                                           \
+    "sub " #d ", " #d ", " #c "\n"                                                                           \
+    "vmov s0, s1, " #a ", " #b "\n"                                                                          \
+    "vmov s2, s3, " #c ", " #d "\n"                                                                          \
     "vcvt.f32.s32 s0, s0\n"                                                                                  \
     "vcvt.f32.s32 s1, s1, #8\n"                                                                              \
     "vcvt.f32.s32 s2, s2\n"                                                                                  \
     "vcvt.f32.s32 s3, s3, #8\n"
-#define EK_ROW_SUMS_NIBBLES                                                                                  \
-    "sub r7, r7, r6\n"                                                                                       \
-    "sub r6, r6, r5\n"                                                                                       \
-    "sub r5, r5, r4\n"                                                                                       \
-    "vmov s0, s1, r4, r5\n"                                                                                  \
-    "vmov s2, s3, r6, r7\n"                                                                                  \
+#define EK_ROW_SUMS_NIBBLES(a, b, c, d)                                                                      \
+    "sub " #d ", " #d ", " #c "\n"                                                                           \
+    "sub " #c ", " #c ", " #b "\n"                                                                           \
+    "sub " #b ", " #b ", " #a "\n"                                                                           \
+    "vmov s0, s1, " #a ", " #b "\n"                                                                          \
+    "vmov s2, s3, " #c ", " #d "\n"                                                                          \
     "vcvt.f32.s32 s0, s0\n"                                                                                  \
     "vcvt.f32.s32 s1, s1, #4\n"                                                                              \
     "vcvt.f32.s32 s2, s2, #8\n"                                                                              \
     "vcvt.f32.s32 s3, s3, #12\n"
 
-/* The scales of four outputs, s4 to s7. */
+/* The scales of four outputs, s4 to s7; r4 to r7 are lost. */
 #define EK_ROW_SCALES_F32 "vldm r2!, {s4-s7}\n"
 #define EK_ROW_SCALES_F16                                                                                    \
     "vldm r2!, {s4-s5}\n"                                                                                    \
@@ -139,13 +139,13 @@ static EK_SHARED int32_t *ek_group_of_row(
     "vcvtt.f32.f16 s5, s4\n"                                                                                 \
     "vcvtb.f32.f16 s4, s4\n"
 #define EK_ROW_SCALES_BF16                                                                                   \
-    "ldm r2!, {r8, r10}\n"                                                                                   \
-    "lsl r4, r8, #16\n"                                                                                      \
-    "lsl r9, r10, #16\n"                                                                                     \
-    "bfc r8, #0, #16\n"                                                                                      \
-    "bfc r10, #0, #16\n"                                                                                     \
-    "vmov s4, s5, r4, r8\n"                                                                                  \
-    "vmov s6, s7, r9, r10\n"
+    "ldm r2!, {r4, r6}\n"                                                                                    \
+    "lsl r5, r4, #16\n"                                                                                      \
+    "lsl r7, r6, #16\n"                                                                                      \
+    "bfc r4, #0, #16\n"                                                                                      \
+    "bfc r6, #0, #16\n"                                                                                      \
+    "vmov s4, s5, r5, r4\n"                                                                                  \
+    "vmov s6, s7, r7, r6\n"
 
 /* A row. VMLA rounds the product, too.
  *
@@ -180,7 +180,7 @@ static EK_SHARED int32_t *ek_group_of_row(
                 "cmp r0, r12\n"                                                                              \
                 "bne 2b\n"                                                                                   \
             "ldrd r3, r2, [sp, #8]\n"                                                                        \
-            EK_ROW_SUMS_##WEIGHTS                                                                            \
+            EK_ROW_SUMS_##WEIGHTS(r4, r5, r6, r7)                                                            \
             EK_ROW_SCALES_##SCALES                                                                           \
             "str r2, [sp, #12]\n"                                                                            \
             "cmp r0, r3\n"                                                                                   \

@@ -1,0 +1,93 @@
+/* Fully connected layer of several rows that were quantized in this run, two at a time, with DSP instructions and an FPU:
+ * see dynamic_two_rows_dsp.h. An odd last row is computed twice, at the same address.
+ * @for W=s8 C=f32
+ * @when rows > 1
+ * @when group % 16 == 0 or group == inputs
+ * @when group <= 512 and least_weight > -128
+ * @pack w: O/4! I/16! i16/2(021346578a9bcedf) o4/2 i2 o2 : carry s8
+ * @pack scale: O/4! I o4
+ * @pack b: O/4! o4
+ * @scratch 4 * ((inputs + 15) // 16 * 16) + 36 * ((inputs + group - 1) // group) */
+/* Scales in f16.
+ * @as dsp/dynamic_dense.two_rows_s8_f16 s8f32=s8f16
+ * @for W=s8 C=f16
+ * @when rows > 1
+ * @when group % 16 == 0 or group == inputs
+ * @when group <= 512 and least_weight > -128
+ * @pack w: O/4! I/16! i16/2(021346578a9bcedf) o4/2 i2 o2 : carry s8
+ * @pack scale: O/4! I o4
+ * @pack b: O/4! o4
+ * @scratch 4 * ((inputs + 15) // 16 * 16) + 36 * ((inputs + group - 1) // group) */
+/* Scales in bf16.
+ * @as dsp/dynamic_dense.two_rows_s8_bf16 s8f32=s8bf16
+ * @for W=s8 C=bf16
+ * @when rows > 1
+ * @when group % 16 == 0 or group == inputs
+ * @when group <= 512 and least_weight > -128
+ * @pack w: O/4! I/16! i16/2(021346578a9bcedf) o4/2 i2 o2 : carry s8
+ * @pack scale: O/4! I o4
+ * @pack b: O/4! o4
+ * @scratch 4 * ((inputs + 15) // 16 * 16) + 36 * ((inputs + group - 1) // group) */
+/* Weights of 4 bits, scales in f32.
+ * @as dsp/dynamic_dense.two_rows_s4_f32 s8f32=s4f32
+ * @for W=s4 C=f32
+ * @when rows > 1
+ * @when group % 16 == 0 or group == inputs
+ * @when group <= 512
+ * @pack w: O/4! I/16! i16(021346578a9bcedf) o4 : excess u4
+ * @pack scale: O/4! I o4
+ * @pack b: O/4! o4
+ * @scratch 4 * ((inputs + 15) // 16 * 16) + 36 * ((inputs + group - 1) // group) */
+/* Weights of 4 bits, scales in f16.
+ * @as dsp/dynamic_dense.two_rows_s4_f16 s8f32=s4f16
+ * @for W=s4 C=f16
+ * @when rows > 1
+ * @when group % 16 == 0 or group == inputs
+ * @when group <= 512
+ * @pack w: O/4! I/16! i16(021346578a9bcedf) o4 : excess u4
+ * @pack scale: O/4! I o4
+ * @pack b: O/4! o4
+ * @scratch 4 * ((inputs + 15) // 16 * 16) + 36 * ((inputs + group - 1) // group) */
+/* Weights of 4 bits, scales in bf16.
+ * @as dsp/dynamic_dense.two_rows_s4_bf16 s8f32=s4bf16
+ * @for W=s4 C=bf16
+ * @when rows > 1
+ * @when group % 16 == 0 or group == inputs
+ * @when group <= 512
+ * @pack w: O/4! I/16! i16(021346578a9bcedf) o4 : excess u4
+ * @pack scale: O/4! I o4
+ * @pack b: O/4! o4
+ * @scratch 4 * ((inputs + 15) // 16 * 16) + 36 * ((inputs + group - 1) // group) */
+#include "edgekit/contracts/dynamic_dense.h"
+#include "edgekit/simd/cortex_m/dynamic_two_rows_dsp.h"
+
+static EK_SHARED void EK_FN_run(const int8_t *x, const float *s, const EK_W *w, const EK_C *scale,
+    const float *b, float *y, int32_t *numbers, const struct EK_STRUCT *p)
+{
+    struct ek_dynamic_two_rows rows = {w, scale, b, y, y, numbers, 0, p->outputs, 0, 0};
+    for (int32_t r = 0; r < p->rows; r += 2) {
+        const int32_t other = r + 1 < p->rows;
+        const int8_t *const x0 = x + r * p->inputs, *const x1 = x0 + other * p->inputs;
+        int32_t *end = numbers;
+        for (int32_t at = 0; at < p->inputs; at += p->group) {
+            const int32_t left = p->inputs - at, count = left < p->group ? left : p->group;
+            end = ek_group_of_two_rows(x0 + at, x1 + at, count, end, ek_s8f32_offset);
+        }
+        rows.y0 = y + r * p->outputs;
+        rows.y1 = rows.y0 + other * p->outputs;
+        rows.end = end;
+        rows.s0 = s[r];
+        rows.s1 = s[r + other];
+        ek_s8f32_two_rows(&rows);
+    }
+    if (p->lo > -EK_INF_f32 || p->hi < EK_INF_f32)
+        for (int32_t i = 0; i < p->rows * p->outputs; i++)
+            y[i] = y[i] < p->lo ? p->lo : y[i] > p->hi ? p->hi : y[i];
+}
+
+EK_KERNEL void EK_FN(const int8_t *EK_RESTRICT x, const float *EK_RESTRICT s, const EK_W *EK_RESTRICT w,
+    const EK_C *EK_RESTRICT scale, const float *EK_RESTRICT b, float *EK_RESTRICT y,
+    uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
+{
+    EK_FN_run(x, s, w, scale, b, y, (int32_t *)(void *)scratch, p);
+}
