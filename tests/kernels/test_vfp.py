@@ -194,7 +194,13 @@ def test_weights_in_groups(tmp_path: Path) -> None:
     check(program, drive(program, tmp_path, "size", LEVEL["size"]), [bench.inputs])
 
 
-@pytest.mark.parametrize(("name", "compiler"), [("cortex-m4", "arm-none-eabi-gcc"), ("cortex-m7", "zig")])
+@pytest.mark.parametrize(
+    ("name", "compiler"),
+    [
+        *(("cortex-m4", "arm-none-eabi-gcc"), ("cortex-m7", "zig")),
+        *(("cortex-m55", "arm-none-eabi-gcc"), ("cortex-m85", "zig")),
+    ],
+)
 def test_attention_to_caches(name: str, compiler: str, tmp_path: Path) -> None:
     """Blocks of keys, one that is cut, positions outside, several queries, heads that share keys; scores so
     far apart that weights are 0, and NaN.
@@ -220,8 +226,11 @@ def test_attention_to_caches(name: str, compiler: str, tmp_path: Path) -> None:
     program = compile_graph(
         bench.builder.graph("floats", list(bench.inputs), bench.outputs), load(name, compiler)
     )
-    kinds = [i + pairs for i in ("s32", "s64") for pairs in ("", "_pairs", "_pairs_of_eight")]
-    assert set(kernels(program, "vfp")) == {f"cached_attention_f32_{kind}" for kind in kinds}
+    isa, each = (
+        ("mve", [""]) if name in ("cortex-m55", "cortex-m85") else ("vfp", ["", "_pairs", "_pairs_of_eight"])
+    )
+    kinds = {f"cached_attention_f32_{index}{kind}" for index in ("s32", "s64") for kind in each}
+    assert set(kernels(program, isa)) == kinds
     broken = {name: data.copy() for name, data in bench.inputs.items()}
     for data in broken.values():
         if data.dtype == np.float32:

@@ -1,0 +1,79 @@
+/* Attention to the filled rows of a cache with Helium: see attention_mve.h. Sixteen keys at a time, in one pass (online
+ * softmax): where one of them is the largest so far, what is summed up already is scaled down.
+ * @for T=f32
+ * @when size % 4 == 0 and values % 4 == 0 */
+#include "edgekit/contracts/cached_attention.h"
+#include "edgekit/simd/cortex_m/attention_mve.h"
+
+/* A query times m keys. */
+EK_INLINE void EK_FN_dots(
+    const float *q, const float *EK_RESTRICT k, float *EK_RESTRICT w, const int32_t m, const int32_t size)
+{
+    for (int32_t j = 0; j < m; j++, k += size) {
+        float32x4_t sum = vmulq_f32(vldrwq_f32(q), vldrwq_f32(k));
+        for (int32_t i = 4; i < size; i += 4)
+            sum = vfmaq_f32(sum, vldrwq_f32(q + i), vldrwq_f32(k + i));
+        w[j] = (vgetq_lane_f32(sum, 0) + vgetq_lane_f32(sum, 1))
+               + (vgetq_lane_f32(sum, 2) + vgetq_lane_f32(sum, 3));
+    }
+}
+
+/* y[i] = shrink y[i] + sum over j < m of w[j] v[j][i], for some vectors */
+EK_INLINED void EK_FN_add(const float *EK_RESTRICT w, const float *EK_RESTRICT v, const int32_t m,
+    const float shrink, float *EK_RESTRICT y, const int32_t vectors, const int32_t step)
+{
+    float32x4_t sum[4];
+    EK_UNROLLED_FOR(4, int32_t i = 0; i < vectors; i++)
+        sum[i] = vmulq_n_f32(vldrwq_f32(y + 4 * i), shrink);
+    for (int32_t j = 0; j < m; j++, v += step)
+        EK_UNROLLED_FOR(4, int32_t i = 0; i < vectors; i++)
+            sum[i] = vfmaq_n_f32(sum[i], vldrwq_f32(v + 4 * i), w[j]);
+    EK_UNROLLED_FOR(4, int32_t i = 0; i < vectors; i++)
+        vstrwq_f32(y + 4 * i, sum[i]);
+}
+
+/* One query, which sees the first `seen` keys. */
+EK_INLINE void EK_FN_query(const float *EK_RESTRICT q, const float *EK_RESTRICT k, const float *EK_RESTRICT v,
+    const int32_t seen, float *EK_RESTRICT y, const struct EK_STRUCT *p)
+{
+    float32x4_t sums = vdupq_n_f32(0);
+    float most = -EK_INF_f32;
+    for (int32_t i = 0; i < p->values; i += 4)
+        vstrwq_f32(y + i, sums);
+    for (int32_t first = 0; first < seen; first += 16, k += 16 * p->size, v += 16 * p->values) {
+        const int32_t m = seen - first < 16 ? seen - first : 16;
+        float w[16];
+        EK_FN_dots(q, k, w, m, p->size);
+        const float above = ek_mve_scaled_scores(w, m, p->scale, most);
+        const float shrink = first == 0 || above == most ? 1 : ek_exp_below_f32(most - above);
+        int32_t i = 0;
+        most = above;
+        sums = vfmaq_n_f32(ek_mve_exponentials(w, m, most), sums, shrink);
+        for (; i + 16 <= p->values; i += 16)
+            EK_FN_add(w, v + i, m, shrink, y + i, 4, p->values);
+        if (p->values - i >= 8) {
+            EK_FN_add(w, v + i, m, shrink, y + i, 2, p->values);
+            i += 8;
+        }
+        if (i < p->values)
+            EK_FN_add(w, v + i, m, shrink, y + i, 1, p->values);
+    }
+    const float factor = 1
+                         / ((vgetq_lane_f32(sums, 0) + vgetq_lane_f32(sums, 1))
+                             + (vgetq_lane_f32(sums, 2) + vgetq_lane_f32(sums, 3)));
+    for (int32_t i = 0; i < p->values; i += 4)
+        vstrwq_f32(y + i, vmulq_n_f32(vldrwq_f32(y + i), factor));
+}
+
+EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT q, const EK_T *EK_RESTRICT k, const EK_T *EK_RESTRICT v,
+    const EK_I *EK_RESTRICT at, EK_T *EK_RESTRICT y, const struct EK_STRUCT *p)
+{
+    for (int32_t h = 0; h < p->heads; h++) {
+        const int32_t row = h / p->repeat * p->keys;
+        for (int32_t i = 0; i < p->queries; i++, q += p->size, y += p->values) {
+            const EK_I_ACC last = EK_LOAD_I(at[i]);
+            const int32_t seen = last < 0 ? 1 : last < p->keys ? (int32_t)last + 1 : p->keys;
+            EK_FN_query(q, k + row * p->size, v + row * p->values, seen, y, p);
+        }
+    }
+}
