@@ -122,6 +122,24 @@ def test_operators_are_one_call(
         np.testing.assert_allclose(found[output], expected[output], rtol=2e-6, atol=1e-5)
 
 
+@pytest.mark.parametrize(("name", "optimize"), [*TARGETS, ("cortex-m55", "speed"), ("x86-64", "speed")])
+def test_gates_of_any_magnitude(name: str, optimize: Optimize, tmp_path: Path) -> None:
+    """Those far below 0 are closed, however far; infinities and NaN are as the operators have them."""
+    graph = gated(DecoderNet())
+    is_board = name.startswith("cortex")
+    support: Any = boards if is_board else x86
+    program = compile_graph(graph, support.load(name, "zig" if is_board else "gcc"))
+    sizes = [0, 1e-30, 1, 20, 50, 86.9, 87.1, 88, 88.8, 104, 200, 1e10, 1e30, 1e35, 1e36, 1e38, 3e38]
+    gates = np.array([*sizes, *(-size for size in sizes), np.inf, -np.inf, np.nan], np.float32)
+    x, y = np.resize(gates, (3, 31)), np.resize(np.float32([1, -2, 0.5]), (3, 31))
+    driver = support.drive(program, tmp_path, optimize, *(("-O2",) if is_board else ()))
+    with np.errstate(over="ignore", invalid="ignore"):
+        given = dict(zip(graph.inputs, (x, y), strict=True))
+        found, expected = driver.run(program, given), simulate.run(graph, given)
+    for output in graph.outputs:
+        np.testing.assert_allclose(found[output], expected[output], rtol=2e-6, atol=1e-30)
+
+
 @pytest.mark.parametrize("net", OTHERS)
 def test_what_differs_stays(net: Callable[[DecoderNet], Graph]) -> None:
     program = compile_graph(net(DecoderNet()), boards.load("cortex-m7", "zig"))

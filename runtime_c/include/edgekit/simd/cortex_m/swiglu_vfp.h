@@ -1,12 +1,12 @@
 /* SwiGLU with the scalar FPU of Cortex-M4, M7 and M33: exponentials of two numbers side by side.
- * stack 52 */
+ * stack 48 */
 #ifndef EDGEKIT_SWIGLU_VFP_H
 #define EDGEKIT_SWIGLU_VFP_H
 
 #include "edgekit/simd/cortex_m/assembly.h"
 #include "edgekit/types.h"
 
-/* to = a within -87 and 87, in s19 and s18; NaN may become any of them. FPUs of Cortex-M with float64 have FPv5. */
+/* to = a within -174 and 174, in s19 and s18; NaN may become any of them. FPUs of Cortex-M with float64 have FPv5. */
 #if defined(__ARM_FEATURE_NUMERIC_MAXMIN) || (__ARM_FP & 8)
 #define EK_VFP_WITHIN(to, a)                                                                                 \
     "vmaxnm.f32 " #to "," #a ",s19\n"                                                                        \
@@ -24,12 +24,12 @@
     "vmovmi.f32 " #to ",s19\n"
 #endif
 
-/* y = a / (1 + exp(-a)) b, where a is at least -87 in exp(-a). -a = n ln 2 - r: a polynomial in r, and n is added to its
- * exponent.
+/* y = a / (1 + exp(-a / 2)^2) b: the square of the exponential is infinite where a gate is far below 0, so that the quotient is
+ * 0, or NaN for -infinity. -a = 2 n ln 2 - r: a polynomial in r, and n is added to its exponent.
  *
- * Called with  r0 a, r1 b, r2 y, r3 an even count, on the stack what s18 to s24 hold, and the coefficients
- * Floats       s0 s1 a, s2 s3 n, s4 s5 r, s6-s11 and s12-s17 polynomials, s18 87, s19 -87, s20 -log2(e), s21 what rounds,
- *              s22 s23 ln 2, s24 1 */
+ * Called with  r0 a, r1 b, r2 y, r3 an even count, on the stack what s18 to s23 hold, and the coefficients
+ * Floats       s0 s1 a, s2 s3 n, s4 s5 r, s6-s11 and s12-s17 polynomials, s18 174, s19 -174, s20 -log2(e) / 2, s21 what
+ *              rounds, s22 s23 2 ln 2 */
 /* clang-format off */
 static EK_ASSEMBLY void ek_swiglu_pairs(const float *a EK_IN_ASSEMBLY, const float *b EK_IN_ASSEMBLY,
     float *y EK_IN_ASSEMBLY, int32_t count EK_IN_ASSEMBLY, const float *terms EK_IN_ASSEMBLY)
@@ -37,8 +37,8 @@ static EK_ASSEMBLY void ek_swiglu_pairs(const float *a EK_IN_ASSEMBLY, const flo
     __asm volatile(
         "push {r4-r6, lr}\n"
         "ldr r12, [sp, #16]\n"
-        "vpush {s16-s24}\n"
-        "vldm r12!, {s18-s24}\n"
+        "vpush {s16-s23}\n"
+        "vldm r12!, {s18-s23}\n"
         "1:\n"
             "vldm r0!, {s0-s1}\n"
             "vmov.f32 s2, s21\n"
@@ -72,16 +72,18 @@ static EK_ASSEMBLY void ek_swiglu_pairs(const float *a EK_IN_ASSEMBLY, const flo
             "add lr, lr, r5, lsl #23\n"
             "vldm r1!, {s4-s5}\n"
             "vmov s2, s3, r6, lr\n"
-            "vadd.f32 s2, s2, s24\n"
-            "vadd.f32 s3, s3, s24\n"
-            "vdiv.f32 s0, s0, s2\n"
-            "vdiv.f32 s1, s1, s3\n"
+            "vmov.f32 s6, #1.0\n"
+            "vmov.f32 s7, #1.0\n"
+            "vfma.f32 s6, s2, s2\n"
+            "vfma.f32 s7, s3, s3\n"
+            "vdiv.f32 s0, s0, s6\n"
+            "vdiv.f32 s1, s1, s7\n"
             "vmul.f32 s0, s0, s4\n"
             "vmul.f32 s1, s1, s5\n"
             "vstm r2!, {s0-s1}\n"
             "subs r3, r3, #2\n"
             "bne 1b\n"
-        "vpop {s16-s24}\n"
+        "vpop {s16-s23}\n"
         "pop {r4-r6, pc}\n");
 }
 /* clang-format on */
