@@ -27,6 +27,7 @@ from edgekit.core.ops.expand import Expand
 from edgekit.core.ops.gather import Gather, GatherND
 from edgekit.core.ops.logic import Less
 from edgekit.core.ops.matmul import MatMul
+from edgekit.core.ops.max_roi_pool import MaxRoiPool
 from edgekit.core.ops.non_max_suppression import NonMaxSuppression
 from edgekit.core.ops.non_zero import NonZero
 from edgekit.core.ops.pad import Pad
@@ -258,7 +259,7 @@ def _through(
             return full
         case MatMul() if axis == _place(op, at, x.rank):
             return replace(full, axis=out.rank - 2 + at)
-        case RoiAlign() if at in (1, 2) and axis == 0:
+        case RoiAlign() | MaxRoiPool() if at in (1, 2) and axis == 0:
             return full
     raise MixedRowsError
 

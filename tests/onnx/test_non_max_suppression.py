@@ -91,6 +91,15 @@ YOLO = (
     node("Cast", "images", "number", to=TensorProto.FLOAT),
     node("Concat", "number chosen score", "y", axis=1),
 )
+# A second stage: the image in each of the chosen boxes.
+ROIS = (
+    *YOLO[:6],
+    node("Cast", "images", "number", to=TensorProto.FLOAT),
+    node("Concat", "number chosen", "rois", axis=1),
+    node("MaxRoiPool", "picture rois", "y", pooled_shape=[2, 3]),
+    node("Squeeze", "images", "numbers", axes=[1]),
+    node("RoiAlign", "picture chosen numbers", "z", output_height=2, output_width=2),
+)
 # As PaddleDetection's: the best of all classes, at most 7, by TopK over what was gathered.
 PADDLE = (
     node("Gather", "rows two", "box", axis=1),
@@ -129,6 +138,11 @@ NETS: Mapping[str, Net] = {
     "limit 1": Net(limit=1.0, most=30),
     "least of nothing": Net(least=float("nan")),
     "yolo": Net(behind=YOLO, constants=COLUMNS, outputs=("y",)),
+    "regions of an image": Net(
+        behind=ROIS,
+        constants=COLUMNS | {"picture": np.float32(np.arange(128).reshape(1, 2, 8, 8) % 11)},
+        outputs=("y", "z"),
+    ),
     "the first of them": Net(
         behind=(
             node("Slice", "rows start stop axis", "few"),

@@ -304,6 +304,24 @@ CASES: dict[str, tuple[str, str, Callable[[], ModelProto]]] = {
         r"with strides \[0, 1\]",
         lambda: model([node("MaxPool", "x", "y", kernel_shape=[2, 2], strides=[0, 1])], inputs=IMAGE),
     ),
+    "MaxRoiPool of one side": (
+        "E0401",
+        r"with a pooled_shape of \[2\], not of height and width",
+        lambda: model(
+            [node("MaxRoiPool", "x boxes", "y", pooled_shape=[2])],
+            {"boxes": np.zeros((1, 5), np.float32)},
+            inputs=IMAGE,
+        ),
+    ),
+    "MaxRoiPool into nothing": (
+        "E0401",
+        "there are no 0 x 2 cells",
+        lambda: model(
+            [node("MaxRoiPool", "x boxes", "y", pooled_shape=[0, 2])],
+            {"boxes": np.zeros((1, 5), np.float32)},
+            inputs=IMAGE,
+        ),
+    ),
     "Gemm of cubes": (
         "E0401",
         "which should be matrices",

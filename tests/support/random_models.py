@@ -156,6 +156,17 @@ def roi_align(dice: Dice) -> RandomModel:
     return of("RoiAlign", inputs, attributes)
 
 
+def max_roi_pool(dice: Dice) -> RandomModel:
+    n, boxes = dice.roll(1, 2), dice.roll(1, 4)
+    corner = dice.rng.uniform(-4, 9, (boxes, 2))
+    sides = np.concatenate([corner, corner + dice.rng.uniform(-2, 12, (boxes, 2))], axis=1)
+    sides = np.round(2 * sides) / 2 if dice.coin() else sides  # halves are rounded
+    rois = np.concatenate([dice.rng.integers(0, n, (boxes, 1)), sides], axis=1)
+    x = dice.normal(n, dice.roll(1, 20), *dice.rolls(2, 3, 9))
+    attributes = {"pooled_shape": dice.rolls(2, 1, 7), "spatial_scale": dice.pick(1.0, 0.5, 0.0625)}
+    return of("MaxRoiPool", {"x": x, "rois": rois.astype(np.float32)}, attributes)
+
+
 def normalization(dice: Dice) -> RandomModel:
     op = dice.pick(
         "BatchNormalization", "InstanceNormalization", "GroupNormalization", "LRN", "LayerNormalization"
@@ -365,6 +376,7 @@ FAMILIES: tuple[Callable[[Dice], RandomModel], ...] = (
     conv_transpose,
     pool,
     roi_align,
+    max_roi_pool,
     normalization,
     softmax,
     reduction,

@@ -7,7 +7,7 @@ from edgekit.converters.semantics.deform_conv import deform_conv
 from edgekit.converters.semantics.movement import cast
 from edgekit.converters.tensor import Tensor
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ops import roi_align
+from edgekit.core.ops import max_roi_pool, roi_align
 from edgekit.core.types import DType
 
 
@@ -35,6 +35,18 @@ def RoiAlign(
         "mean" if mode == "avg" else "max",
     )
     return x.to_nhwc().apply(op, boxes, cast(images, DType.S64)).to_nchw()
+
+
+def MaxRoiPool(
+    x: Tensor, boxes: Tensor, *, pooled_shape: tuple[int, ...], spatial_scale: float = 1.0
+) -> Tensor:
+    match pooled_shape:
+        case (height, width):
+            op = max_roi_pool.MaxRoiPool((height, width), spatial_scale)
+            return x.to_nhwc().apply(op, boxes).to_nchw()
+        case _:
+            sides = list(pooled_shape)
+            raise EdgeKitError("E0401", f"MaxRoiPool with a pooled_shape of {sides}, not of height and width")
 
 
 def DeformConv(

@@ -3,6 +3,7 @@
 import numpy as np
 from support.op_cases import case, normal, whole
 
+from edgekit.core.ops.max_roi_pool import MaxRoiPool
 from edgekit.core.ops.pool2d import ArgMaxPool2d, Pool2d
 from edgekit.core.ops.roi_align import RoiAlign
 from edgekit.core.types import DType
@@ -22,6 +23,17 @@ def _boxes(boxes, images, channels=3, ulps=16, **fields):
     attributes = {"size": (2, 3), "samples": 2, "scale": 0.5, "shift": 0.5, "kind": "mean"} | fields
     x = normal(_F32, 2, 5, 6, channels)
     return case(RoiAlign(**attributes), x, boxes, np.array(images, np.int64), ulps=ulps, summed=True)
+
+
+# Of an image each; halves, a side without length, a box outside.
+_ROIS = np.array(
+    [[0, 0, 0, 3, 4], [1, 1.5, -2.5, 2, 9], [1, 2, 2, 2, 2], [0, -9, -9, -3, -3], [0, 4, 3, 1, 1]], np.float32
+)
+_WILD_ROIS = np.concatenate([[[-5], [7], [np.nan], [0.9]], _WILD], axis=1).astype(np.float32)
+
+
+def _rois(boxes, channels=3, size=(2, 3), scale=1.0, dtype=_F32):
+    return case(MaxRoiPool(size, scale), normal(dtype, 2, 5, 6, channels), boxes.astype(dtype.numpy))
 
 
 CASES = (
@@ -65,4 +77,10 @@ CASES = (
         ulps=4,
         summed=True,
     ),
+    *(_rois(_ROIS, dtype=d) for d in _FLOATS),
+    *(_rois(_ROIS, channels=n, size=s) for n, s in ((1, (1, 1)), (20, (7, 7)))),
+    _rois(_ROIS, scale=0.5),
+    _rois(_WILD_ROIS),
+    case(MaxRoiPool((2, 2), 1.0), np.full((1, 2, 2, 1), np.nan, np.float32), np.zeros((1, 5), np.float32)),
+    case(MaxRoiPool((2, 2), 1.0), normal(_F32, 1, 2, 2, 1), np.zeros((0, 5), np.float32)),
 )
