@@ -209,8 +209,9 @@ def main() -> None:
         "--only",
         nargs="+",
         default=(),
+        choices=sorted({family.__name__ for *_, families in PLANS for family in families}),
         metavar="FAMILY",
-        help="of layers; kernels that others use too should be calibrated by all of them",
+        help="of layers; kernels that others use too should be calibrated by all of them: %(choices)s",
     )
     parser.add_argument("--kernels", default="", metavar="PATTERN", help="keep the numbers of all others")
     parser.add_argument("--check", action="store_true", help="compare with networks instead")

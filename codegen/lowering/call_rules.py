@@ -23,6 +23,9 @@ Rule = Callable[[Call, Graph, Target], Call | None]
 
 # Reading channels-first data with strides beats a copy only while a pixel is few cache lines.
 _MAX_STRIDED_CHANNELS = 16
+# Kernels of windows that take a row of any length.
+_POOLS = ("avgpool2d_s8", "meanpool2d", "meanpool2d_s8", "pool2d")
+_BORDERS = ("pad_top", "pad_left", "counted_top", "counted_left", "counted_bottom", "counted_right")
 # Kernels may add the zero point in front of the shift, to a number of 30 bits.
 _LEAST_EXPONENT_UP = -22
 
@@ -48,6 +51,21 @@ def strided_image(call: Call, graph: Graph, target: Target) -> Call | None:
     source = Arg(producer.inputs[0], graph.values[producer.inputs[0]])
     steps = {"step_h": width, "step_w": 1, "step_c": height * width}
     return replace(call, args=(source, *call.args[1:]), params={**call.params, **steps})
+
+
+def window_in_one_row(call: Call, graph: Graph, target: Target) -> Call | None:
+    """A window that is the whole image is a single row: nothing lies between its rows."""
+    params = call.params
+    if call.kernel not in _POOLS or any(params.get(name) for name in _BORDERS):
+        return None
+    image, window = (params["in_h"], params["in_w"]), (params["k_h"], params["k_w"])
+    assert isinstance(image[0], int)
+    assert isinstance(image[1], int)
+    if window != image or image[0] == 1 or (params["dilation_h"], params["dilation_w"]) != (1, 1):
+        return None
+    cells = image[0] * image[1]
+    row = {"in_h": 1, "in_w": cells, "k_h": 1, "k_w": cells, "stride_h": 1, "stride_w": 1}
+    return replace(call, params={**params, **row})
 
 
 def depthwise_of_one_channel(call: Call, graph: Graph, target: Target) -> Call | None:
@@ -92,6 +110,7 @@ def sum_as_products(call: Call, graph: Graph, target: Target) -> Call | None:
 
 RULES: tuple[Rule, ...] = (
     strided_image,
+    window_in_one_row,
     depthwise_of_one_channel,
     float_requantization,
     halves_up,

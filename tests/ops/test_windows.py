@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from onnx import helper
+from support.integer_bench import Bench, Seeded
 from support.nets import Net
 from support.op_cases import normal, run_graph_in_c
 from support.random_models import Dice
@@ -19,9 +20,11 @@ from support.tflite_writer import model as tflite_model
 from tflite.litert import converted
 
 from edgekit import converters
+from edgekit.codegen.program import compile_graph
 from edgekit.converters import read
 from edgekit.converters.onnx.reader import convert
 from edgekit.core import simulate
+from edgekit.core import target as targets
 from edgekit.core.ir import Graph
 from edgekit.core.ops.conv2d import Conv2d, Window
 from edgekit.core.ops.conv_transpose2d import ConvTranspose2d
@@ -78,6 +81,32 @@ def test_fitted_windows_compute_the_same() -> None:
             where = ArgMaxPool2d(op.size, (1, 10, 100, 1000), op.strides, op.pads, op.dilations)
             np.testing.assert_array_equal(where.eval(x)[0], where.fitted(height, width).eval(x)[0], str(op))
     assert smaller > 300
+
+
+def seen(op: Pool2d, rounding: str) -> dict[str, object]:
+    """The window and the image that a kernel gets for an image of 3 by 5, of integers with a rounding."""
+    bench = Bench(Seeded(1))
+    if rounding:
+        bench.rounding = rounding
+        x = bench.input(1, 3, 5, 2)
+        bench.result(op, x, quant=bench.builder.type(x).quant if rounding == "tfl" else bench.quant())
+        graph = bench.graph()
+    else:
+        (y,) = bench.builder.add(op, bench.builder.input("x", Type(DType.F32, (1, 3, 5, 2))))
+        graph = bench.builder.graph("pool", ["x"], [y])
+    (line,) = compile_graph(graph, targets.load("cortex-m4")).lines
+    return {name: line.call.params[name] for name in ("k_h", "k_w", "in_h", "in_w")}
+
+
+@pytest.mark.parametrize(
+    ("kind", "rounding"), [("max", ""), ("sum", ""), ("mean", ""), ("mean", "E"), ("mean", "tfl")]
+)
+def test_a_window_of_the_whole_image_is_one_row(kind: str, rounding: str) -> None:
+    assert seen(Pool2d(kind, (3, 5), (3, 5)), rounding) == {"k_h": 1, "k_w": 15, "in_h": 1, "in_w": 15}
+    others = [Pool2d(kind, (2, 5)), Pool2d(kind, (3, 4)), Pool2d(kind, (3, 5), pads=(0, 1, 0, 0))]
+    for op in others:
+        found = seen(op, rounding)
+        assert (found["in_h"], found["k_h"]) == (3, op.size[0])
 
 
 @pytest.mark.parametrize("size", HUGE)
