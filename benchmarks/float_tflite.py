@@ -44,7 +44,7 @@ def before_softmax(path: Path) -> bytes:
 
 
 def _drop_unused(model: Any, graph: Any) -> None:
-    """Tensors that nobody computes and operators that nobody calls: quantizers stumble over them."""
+    """Tensors without a producer and operators without a caller: quantizers stumble over them."""
     lists = [graph, *graph.operators]
     tensors = sorted({int(i) for one in lists for i in (*one.inputs, *one.outputs)})
     for one in lists:

@@ -18,7 +18,7 @@ from edgekit.core.errors import EdgeKitError
 from edgekit.core.target import Target
 
 _REQUIREMENT = re.compile(r"([\w.-]+)(?:.*extra == ['\"](\w+)['\"])?")
-# Tools of people who change EdgeKit; nobody else misses them.
+# Tools for changing EdgeKit: its users do without them.
 _EXTRAS_FOR_DEVELOPERS = {"dev", "bench"}
 
 

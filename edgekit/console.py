@@ -118,4 +118,4 @@ def progress(*, plain_lines: bool = False) -> Iterator[Progress]:
 
 
 def quiet(text: str) -> None:
-    """Takes the place of `out` and `say` where nobody listens."""
+    """Takes the place of `out` and `say` where their text is not wanted."""

@@ -1,4 +1,4 @@
-"""Puts generated files into the user's folder: all or nothing, and never over what somebody else wrote."""
+"""Puts generated files into the user's folder: all or nothing, and never over files of other origin."""
 
 from __future__ import annotations
 

@@ -248,7 +248,7 @@ def _runner(index: int, program: Program) -> Iterator[str]:
         for port in (*program.inputs, *program.outputs):
             at = f"(unsigned char *){program.name}_{port.c}(arena.at)"
             yield f"    const struct room {_room(port)[0]} = {{{at}, {port.type.bytes}}};"
-    # What is read before it is written is NaN, or -1: nobody takes that for a rounding error.
+    # What is read before it is written is NaN, or -1, which no rounding error is.
     if state:
         yield "    memset(state.at, 0xFF, state.size);"
         yield f"    {program.owner}_reset((struct {program.owner}_state *)(void *)state.at);"

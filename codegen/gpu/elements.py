@@ -200,7 +200,7 @@ def for_each(k: KernelBuilder, y: GpuBuffer, dtype: DType, n: Expr, result: Call
 def store_word(
     k: KernelBuilder, y: GpuBuffer, dtype: DType, word: Expr, n: Expr, result: Callable[[Expr], Expr]
 ) -> None:
-    """One word of y; what is behind its end is written, too, and is nobody's."""
+    """One word of y; what is behind its end is written, too, and is never read."""
     per = per_item(dtype)
     if per == 1:
         k.store(y, word, result(word).to(y.kind))

@@ -131,7 +131,7 @@ def _choices(graph: Graph) -> dict[str, Choice]:
 
 
 def _guards(graph: Graph, choices: Mapping[str, Choice]) -> dict[str, frozenset[Guard]]:
-    """Of every tensor that somebody needs."""
+    """Of every tensor that is needed."""
     needed: dict[str, frozenset[Guard]] = dict.fromkeys(graph.exits, frozenset())
 
     def need(name: str, guards: frozenset[Guard]) -> None:

@@ -200,7 +200,7 @@ def _pack_computed_weights(call: Call, kernel: Kernel) -> tuple[list[Call], Call
 
 
 def drop_dead(graph: Graph, layers: Sequence[LoweredLayer]) -> tuple[LoweredLayer, ...]:
-    """Drop layers whose results nobody reads any more."""
+    """Drop layers whose results are not read any more."""
     live = set(graph.exits)
     kept: list[LoweredLayer] = []
     for layer in reversed(layers):

@@ -94,8 +94,8 @@ def _copied(graph: Graph, source: Arg, target: Arg, sharing: Sharing) -> list[Sc
 
 
 def _update_states(graph: Graph, calls: list[Scheduled], sharing: Sharing) -> None:
-    """Bring the next content of each state into its memory: it is computed there if nobody reads the old
-    content any more by then, else it is copied there at the end."""
+    """Bring the next content of each state into its memory: it is computed there if the old content is
+    not read any more by then, and copied there at the end otherwise."""
     following = {state.input: Arg(state.output, graph.values[state.output]) for state in graph.states}
     for state, source in following.items():
         root, offset = sharing.root(source.name)

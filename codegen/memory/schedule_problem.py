@@ -280,8 +280,8 @@ def _first_of(
     followers: Sequence[Sequence[int]],
     left: list[int],
 ) -> list[int]:
-    """Those makers that come after no other in every order: who makes a view, or joins what is there, comes
-    after somebody who made the memory. Where the search for that ends early, there are some too many: that
+    """Those makers that come after no other in every order: what makes a view, or joins what is there, comes
+    after the maker of the memory. Where the search for that ends early, there are some too many: that
     changes no peak, but for outputs that could have been computed in place."""
     some = {*makers}
     first = [i for i in makers if some.isdisjoint(needs[i])]

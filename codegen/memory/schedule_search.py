@@ -64,7 +64,7 @@ class TaskGraph:
     needs: list[int] = field(default_factory=list)  # the tasks that it reads from
     followers: list[list[int]] = field(default_factory=list)  # the tasks that read from it
     new: list[int] = field(default_factory=list)  # bytes of scratch and of the outputs that are all its own
-    stays: list[int] = field(default_factory=list)  # bytes of these outputs that somebody wants
+    stays: list[int] = field(default_factory=list)  # bytes of these outputs that are needed afterwards
     shared: list[list[SearchBlock]] = field(default_factory=list)  # of which it makes a part
     inputs: list[list[SearchBlock]] = field(default_factory=list)  # those that go after their last use
     reuses: list[list[OutputReuse]] = field(default_factory=list)

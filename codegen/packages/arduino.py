@@ -20,8 +20,8 @@ def check(target: Target) -> None:
 
 
 def make(request: PackageRequest) -> Package:
-    """The library. Its archive is linked (dot_a_linkage): what nobody calls, and what another model brings
-    as well, does no harm."""
+    """The library. Its archive is linked (dot_a_linkage): what is never called, and what another model
+    brings as well, does no harm."""
     files = _board.library(request)
     options = _board.render(request, "options.c.j2", pragma=_pragma(request))
     for path in sources(files, request.optimize):

@@ -72,7 +72,7 @@ def member_names(path: Path) -> frozenset[str]:
 
 
 def _checked(infos: list[zipfile.ZipInfo], size: int) -> Mapping[str, zipfile.ZipInfo]:
-    """Files by name, if all members are harmless: also those that nobody reads."""
+    """Files by name, if all members are harmless: also those that are not read."""
     unpacking.check(infos, size, "the archive")
     found: dict[str, zipfile.ZipInfo] = {}
     for info in infos:

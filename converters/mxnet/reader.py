@@ -39,7 +39,7 @@ _IGNORED = {
     *("grad_scale", "normalization", "use_ignore", "ignore_label", "out_grad", "smooth_alpha", "is_int"),
     *("min_calib_range", "max_calib_range", "ctx", "safe_accumulation", "lazy_update"),
 }
-# Layers of training, whose second operand is the truth, which nobody knows in use.
+# Layers of training, whose second operand is the truth, which is unknown in use.
 _LOSSES = {
     *("SoftmaxOutput", "Softmax", "LinearRegressionOutput", "LogisticRegressionOutput"),
     *("MAERegressionOutput", "SVMOutput"),

@@ -71,7 +71,7 @@ def _diagonals(x: Tensor, labels: list[Label]) -> tuple[Tensor, list[Label]]:
 
 
 def _sum_out(x: Tensor, labels: list[Label], wanted: set[Label]) -> tuple[Tensor, list[Label]]:
-    """Without the dimensions that nobody wants."""
+    """Without the dimensions that are not wanted."""
     axes = [i for i, label in enumerate(labels) if label not in wanted]
     if not axes:
         return x, labels
@@ -81,7 +81,7 @@ def _sum_out(x: Tensor, labels: list[Label], wanted: set[Label]) -> tuple[Tensor
 def _product(
     a: Tensor, left: list[Label], b: Tensor, right: list[Label], wanted: set[Label]
 ) -> tuple[Tensor, list[Label]]:
-    """The product of two operands, summed over what both have and nobody wants."""
+    """The product of two operands, summed over what both have and the result does not."""
     a, left = _sum_out(a, left, wanted | set(right))
     b, right = _sum_out(b, right, wanted | set(left))
     batch = [label for label in left if label in right and label in wanted]

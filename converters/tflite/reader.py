@@ -364,7 +364,7 @@ class TfliteImporter:
         return bool(self.tensors[i].integer(5, "b"))
 
     def _memories(self, scope: Mapping[int, Tensor]) -> Iterator[ModelState]:
-        """The states in the end; those that nobody changed are constants."""
+        """The states in the end; those that never change are constants."""
         for i, (name, initial) in self.states.items():
             if scope[i].name == name:
                 self.builder.values[name] = initial

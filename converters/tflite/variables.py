@@ -52,7 +52,7 @@ class Variables:
         self.contents[self._key(handle)] = content
 
     def memories(self) -> Iterator[ModelState]:
-        """The states in the end; those that nobody assigned are constants."""
+        """The states in the end; those that are never assigned are constants."""
         for key, (name, initial) in self._states.items():
             content = self.contents[key]
             if content.name == name:

@@ -23,7 +23,7 @@ Model = Graph | str | PathLike[str]  # a graph, an .ek file, or a model file of 
 
 
 def quiet(step: str) -> None:
-    """Progress that nobody wants to see."""
+    """Progress that is not shown."""
 
 
 def convert(

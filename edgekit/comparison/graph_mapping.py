@@ -234,7 +234,7 @@ def _line(a: Graph, b: Graph, values: Mapping[str, Counterpart], node: Node) -> 
 def _factors(
     a: Graph, b: Graph, values: Mapping[str, Counterpart], line: Sequence[Node]
 ) -> Mapping[str, Array]:
-    """The factors of the results of a line of layers; nobody rescales those of the last one."""
+    """The factors of the results of a line of layers; those of the last one are not rescaled."""
     believed: dict[str, Array] = {}
     doubtful: dict[str, Array] = {}  # so far nothing speaks for or against them
     factor: Array | None = None

@@ -36,7 +36,7 @@ def write(path: Path, parts: Iterable[Bytes]) -> None:
             file.flush()
             if sys.platform == "win32":
                 file.close()  # what is open stays where it is
-            new.replace(path)  # while it is locked: nobody takes it for abandoned
+            new.replace(path)  # while it is locked, so that no process takes it for abandoned
     except OSError as error:
         raise EdgeKitError("E0105", f"cannot write {path}: {error.strerror}") from None
     finally:
@@ -52,11 +52,11 @@ def _temporary(folder: Path) -> tuple[Path, BinaryIO]:
         lock(file.fileno())
         if path.exists():
             return path, file
-        file.close()  # somebody took it for abandoned before it was locked
+        file.close()  # another process took it for abandoned before it was locked
 
 
 def lock(descriptor: int, *, wait: bool = True) -> bool:
-    """Lock an open file or folder until it is closed or the process ends. False where somebody else has it
+    """Lock an open file or folder until it is closed or the process ends. False where another process has it
     locked, or where the system knows no such locks."""
     if sys.platform == "win32":
         return False

@@ -150,7 +150,7 @@ class Graph:
         return self._users.get(name, ())
 
     def used_once(self, name: str) -> bool:
-        """Is `name` read by exactly one node, and by nobody outside the graph?"""
+        """Is `name` read by exactly one node, and not outside the graph?"""
         return len(self.users(name)) == 1 and name not in self._exits
 
     def type(self, name: str) -> Type:

@@ -138,7 +138,7 @@ def _recover(folder: Path) -> None:
 
 
 def _complete(folder: Path) -> None:
-    """Carry out what the journal says, or what is left of that. Files that somebody has changed since it was
+    """Carry out what the journal says, or what is left of that. Files that were changed since it was
     written stay as they are."""
     committed = folder / _COMMITTED
     seal, files, removed = _read_journal(committed)

@@ -89,8 +89,8 @@ def _ones(shape: Shape) -> Iterator[_Change]:
 
 
 def _flat(shape: Shape, wanted: Shape) -> Iterator[_Change]:
-    """Rows of pixels for a vector, or the other way round. Where there are channels, too, nobody can tell in
-    which order they lie."""
+    """Rows of pixels for a vector, or the other way round. Where there are channels, too, their order
+    is unknown."""
     if not shape or not wanted or wanted[0] != 1:
         return
     long = max(shape[1:], wanted[1:], key=len)

@@ -1,4 +1,4 @@
-"""A module without the channels that nobody reads: its layers are cut in place.
+"""A module without the channels that are not read: its layers are cut in place.
 
 Which channels of its input a layer has lost is seen by a run in which all that is gone is NaN: whatever
 carries channels carries that, too.

@@ -54,7 +54,7 @@ class PrunedModule:
         return model
 
     def shrink(self, model: nn.Module) -> nn.Module:
-        """A copy without the channels that nobody reads behind the masks."""
+        """A copy without the channels that are not read behind the masks."""
         masked, small = self.mask(deepcopy(model)), deepcopy(model)
         kept = lost_channels(self.program, self.inputs, self.layers)
         for name, (inputs, outputs) in kept.items():

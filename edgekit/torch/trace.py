@@ -38,7 +38,7 @@ class Source:
     call: str  # the name of its node in the exported program
     weight: str
     bias: str
-    norm: str  # the batch normalization that nobody else is behind
+    norm: str  # the batch normalization of its result, and of no other
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Traced:
         return with_constants(self.graph, constants)
 
     def norm(self, layer: str) -> _BatchNorm | None:
-        """The batch normalization that nobody else is behind."""
+        """The batch normalization of the result of this layer, and of no other."""
         name = self.sources[layer].norm
         found = self.model.get_submodule(name) if name else None
         assert found is None or isinstance(found, _BatchNorm)
@@ -106,7 +106,7 @@ def traced(
 
 
 def _sources(program: torch.export.ExportedProgram, model: nn.Module) -> Iterator[Source]:
-    """Layers whose parameters nobody else reads."""
+    """Layers whose parameters have no other reader."""
     signature = program.graph_signature
     parameters = signature.inputs_to_parameters
 

@@ -61,7 +61,7 @@ def reads_numbers(op: Op) -> bool:
 
 
 def given(graph: Graph) -> dict[str, Quant]:
-    """Scales that nobody chooses: those of a softmax, and of bytes that come in as they are."""
+    """Scales that are not chosen: those of a softmax, and of bytes that come in as they are."""
     softmax = {node.outputs[0]: SOFTMAX for node in graph.nodes if isinstance(node.op, Softmax)}
     return softmax | raw_bytes(graph)
 

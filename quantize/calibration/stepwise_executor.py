@@ -14,7 +14,7 @@ from edgekit.quantize.calibration.sample_batches import Sample
 
 
 class StepwiseExecutor:
-    """What nobody reads any more is dropped. `inputs` are the names that samples have for the graph's."""
+    """What is not read any more is dropped. `inputs` are the names that samples have for the graph's."""
 
     def __init__(self, graph: Graph, samples: Sequence[Sample], inputs: Sequence[str]) -> None:
         self.graph = graph

@@ -73,8 +73,8 @@ class Network:
                 yield name, group.cells[name]
 
     def unread(self, gone: Mapping[str, Array]) -> Mapping[str, Array]:
-        """The inputs of each layer, as a mask of those in a group of it, that nobody reads without the units
-        that are gone: for each group, by its name, a mask of its units."""
+        """The inputs of each layer, as a mask of those in a group of it, that are not read without the
+        units that are gone: for each group, by its name, a mask of its units."""
         columns: dict[str, Array] = {}
         for group in self.groups:
             mask = gone.get(group.name)
@@ -86,7 +86,7 @@ class Network:
         return columns
 
     def masked(self, gone: Mapping[str, Array]) -> Graph:
-        """The same graph, of the same shapes, in which nobody reads the units that are gone."""
+        """The same graph, of the same shapes, in which the units that are gone are not read."""
         unread = self.unread(gone)
         weights = {name: np.where(off, 0, self.layers[name].w) for name, off in unread.items()}
         return with_constants(self.graph, {(name, 1): w for name, w in weights.items()})
@@ -195,7 +195,7 @@ class _Cells:
             self.join(name, others, name, places[0])
 
     def fix(self, name: str, mask: Array | None = None) -> None:
-        """These stay, or all; constants are nobody's."""
+        """These stay, or all; constants belong to no group."""
         if name in self.first:
             chosen = np.arange(self.sizes[name]) if mask is None else np.flatnonzero(mask)
             self.stays.update(self.first[name] + int(i) for i in chosen)

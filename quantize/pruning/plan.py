@@ -219,7 +219,7 @@ class PruningPlan:
         return masks(self.candidates, counts)
 
     def masked(self, counts: Sequence[int], *, fit: bool, progress: Progress) -> Graph:
-        """The graph, of the same shapes, in which nobody reads so many units of each group."""
+        """The graph, of the same shapes, in which so many units of each group are not read."""
         masked = self.network.masked(self.masks(counts))
         if not (fit and self.fitting):
             return masked

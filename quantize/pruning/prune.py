@@ -53,7 +53,7 @@ def _counts(
         return ()
     if wanted.flash is None:
         return plan.counts(wanted)
-    assert flash is not None, "somebody has to measure"
+    assert flash is not None, "a limit of flash needs a measure"
     return _counts_for_flash(plan, wanted, wanted.flash, flash, progress)
 
 

@@ -42,7 +42,7 @@ class Edit(Builder):
         return self._producers.get(name)
 
     def used_once(self, name: str) -> bool:
-        """Is `name` read once, by the node at hand, and by nobody outside the graph?"""
+        """Is `name` read once, by the node at hand, and not outside the graph?"""
         return self._reads[name] == 1 and name not in self.exits and name not in self._public
 
     def current(self, node: Node) -> Node:

@@ -66,7 +66,7 @@ def chain(edit: Edit, node: Node) -> Sequence[str] | None:
     x, c1, c2 = inner[0], inner[1].astype(np.float64), outer[1].astype(np.float64)
     c = c1 * c2 if isinstance(node.op, Mul) else c1 + c2
     if isinstance(node.op, Add) and (np.abs(c) < np.maximum(np.abs(c1), np.abs(c2)) / 2).any():
-        return None  # x + 2^23 - 2^23 rounds x: somebody may mean it
+        return None  # x + 2^23 - 2^23 rounds x, which may be meant
     constant = _rounded(c, inner[1])
     if constant is None or constant.size > max(c1.size, c2.size):  # a row and a column would make a matrix
         return None

@@ -1,4 +1,4 @@
-"""Dead channels removed: those that are constant, as their range proves, and those that nobody reads.
+"""Dead channels removed: those that are constant, as their range proves, and those that are not read.
 
 A channel is a cell of the last dimension. An all-zero filter makes a constant channel, which stays constant
 through activations, pooling and depthwise filters; the next layer that mixes channels takes the constants
@@ -131,7 +131,7 @@ class ChannelSearch:
         return ChannelSearch(graph, ranges(graph, read), layers, pairs, kept)
 
     def run(self) -> None:
-        """Keep what somebody needs, and what belongs together with it."""
+        """Keep what is needed, and what belongs together with it."""
         nodes = self.graph.nodes
         touching: dict[str, list[int]] = {}
         for i, node in enumerate(nodes):
@@ -181,7 +181,7 @@ class ChannelSearch:
         y = self.kept[node.outputs[0]]
         y |= ~_reached(pairs, y.size)
         for name, pair in zip(node.inputs, pairs, strict=True):
-            # Nobody else needs anything of a constant; but what one of its channels becomes stays together.
+            # Nothing else needs anything of a constant; but what one of its channels becomes stays together.
             kept = self.kept.get(name, ~_all(self.graph.type(name)))
             if pair is None:
                 kept[:] = True

@@ -1,4 +1,4 @@
-"""Constants on a grid: reals that are whole multiples of one number are integers that somebody quantized.
+"""Constants on a grid: reals that are whole multiples of one number are quantized integers.
 
 Weights of quantized models arrive as reals, perhaps transposed, reshaped or scaled by a normalization. What
 they were is in the numbers: all of a channel are multiples of its scale, within what rounding to float32 did.

@@ -196,7 +196,7 @@ class _Product:
 
 
 def _product(edit: Edit, node: Node) -> _Product:
-    """What a product or quotient multiplies, seen through products that nobody else reads."""
+    """What a product or quotient multiplies, seen through products without other readers."""
     match node.op:
         case Mul():
             a, b = (_product_of(edit, name) for name in node.inputs)

@@ -93,8 +93,8 @@ class _Integers:
     edit: Edit
 
     def of(self, name: str, form: Form | None, *, alone: bool) -> str | None:
-        """The integers of a value, in this form, or in the one that it has. `alone`: does nobody else read
-        what they are computed from? Layers are not computed twice."""
+        """The integers of a value, in this form, or in the one that it has. `alone`: is what they are
+        computed from read nowhere else? Layers are not computed twice."""
         edit = self.edit
         node = edit.producer(name)
         if node is None or len(node.outputs) != 1:
