@@ -16,6 +16,7 @@ from edgekit.codegen.kernels.pack import blocks, is_tiled
 from edgekit.codegen.kernels.sources import Kernel, instance_of, variant_of
 from edgekit.codegen.lowering.call_rules import rewritten
 from edgekit.codegen.lowering.fuse import fuse_sums
+from edgekit.codegen.lowering.half_in_float32 import in_float32
 from edgekit.codegen.lowering.loops import body_of, inlined
 from edgekit.codegen.lowering.regions import guarded, ordered, reads, region_task
 from edgekit.codegen.lowering.rotary_and_swiglu import fuse_idioms
@@ -75,7 +76,8 @@ def _layers(
             if isinstance(step, Call):
                 if layer.node.outputs[0] in compact:
                     step = replace(step, facts={**step.facts, "compact": 1})
-                steps += _fitted(rewritten(step, graph, target), target)
+                for call in in_float32(rewritten(step, graph, target), target):
+                    steps += _fitted(call, target)
             else:
                 steps.append(step)
         layers.append(LoweredLayer(layer.node, tuple(steps)))
