@@ -9,6 +9,7 @@ import numpy as np
 
 from edgekit.core.ops import Arg, Call, Op, Step, require
 from edgekit.core.ops._map import compute_type
+from edgekit.core.ops.roi_align import region_params
 from edgekit.core.types import Array, DType, Type
 
 # Pixels from the origin, at most: a box may come from anywhere, and its corners are integers.
@@ -67,20 +68,13 @@ class MaxRoiPool(Op):
         x, boxes = ins
         if outs[0].type.size == 0:
             return []
-        batch, in_h, in_w, channels = x.type.shape
         return [
             Call(
                 kernel="max_roi_pool",
                 types={"T": x.type.dtype},
                 args=(*ins, *outs),
                 params={
-                    "boxes": boxes.type.shape[0],
-                    "batch": batch,
-                    "in_h": in_h,
-                    "in_w": in_w,
-                    "channels": channels,
-                    "out_h": self.size[0],
-                    "out_w": self.size[1],
+                    **region_params(x.type, boxes.type, self.size),
                     "farthest": FARTHEST,
                     "scale": self.scale,
                     "start": -np.inf,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from edgekit.core.ops import Arg, Call, Op, Step, require
+from edgekit.core.ops import Arg, Call, Op, Param, Step, require
 from edgekit.core.ops._order import is_narrow, one_by_one
 from edgekit.core.types import Array, DType, Type
 
@@ -91,20 +91,13 @@ class RoiAlign(Op):
         x, boxes, _ = ins
         if outs[0].type.size == 0:
             return []
-        batch, in_h, in_w, channels = x.type.shape
         return [
             Call(
                 kernel="roi_align",
                 types={"T": x.type.dtype},
                 args=(*ins, *outs),
                 params={
-                    "boxes": boxes.type.shape[0],
-                    "batch": batch,
-                    "in_h": in_h,
-                    "in_w": in_w,
-                    "channels": channels,
-                    "out_h": self.size[0],
-                    "out_w": self.size[1],
+                    **region_params(x.type, boxes.type, self.size),
                     "samples": self.samples,
                     "most_samples": MAX_SAMPLES,
                     "largest": int(self.kind == "max"),
@@ -113,6 +106,13 @@ class RoiAlign(Op):
                 },
             )
         ]
+
+
+def region_params(x: Type, boxes: Type, size: tuple[int, int]) -> dict[str, Param]:
+    """The fields by which kernels know an image, its boxes and their cells."""
+    batch, in_h, in_w, channels = x.shape
+    image = {"batch": batch, "in_h": in_h, "in_w": in_w, "channels": channels}
+    return {"boxes": boxes.shape[0], **image, "out_h": size[0], "out_w": size[1]}
 
 
 def _corners(plane: Array, row: np.floating, column: np.floating) -> Array:
