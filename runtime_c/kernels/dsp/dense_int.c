@@ -28,6 +28,17 @@
  * @pack e: O : s8 x-1 +-{1 + weight_shift}
  * @order rows 1
  * @scratch 2 * ((inputs + 3) // 4 * 4) */
+/* Results of 16 bits, weights in 8.
+ * @as dsp/dense_int.bytes_s8_s16
+ * @for X=s8 W=s8 Y=s16 S=s32
+ * @rule e=row_e_s16_bytes e_wide=row_e_s16_bytes
+ * @when compact
+ * @when acc_bits <= 23 and weight_shift == 0 and least_weight > -128
+ * @pack w: O/4! I/4! i4/2(0213) o4/2 i2 o2 : carry s8
+ * @pack b: O/4! o4 : s32
+ * @pack e: O : s8 x-1 +-1
+ * @order rows 1
+ * @scratch 2 * ((inputs + 3) // 4 * 4) */
 /* Numbers and results of 16 bits.
  * @as dsp/dense_int.s16 bytes=halves
  * @for X=s16 W=s8 Y=s16 S=s32

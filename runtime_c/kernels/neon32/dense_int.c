@@ -8,6 +8,16 @@
  * @pack e: O/8! o8
  * @scratch 16
  * @order rows 8 */
+/* Results of 16 bits.
+ * @as neon32/dense_int.s8_s16
+ * @for X=s8 W=s8 Y=s16 S=s32
+ * @rule e e_wide
+ * @when least_weight > -128
+ * @pack w: O/8! I/16! o8 i16
+ * @pack b: O/8! o8
+ * @pack m: O/8! o8
+ * @pack e: O/8! o8
+ * @scratch 16 */
 #include "edgekit/contracts/dense_int.h"
 
 /* Four results of which sums are known but for the bias. */
@@ -20,7 +30,7 @@ EK_INLINE int32x4_t EK_FN_scaled(const int32x4_t sum, const int32_t *EK_RESTRICT
 /* Eight outputs of one row. Its last inputs that are less than sixteen are in `last`, zeros behind them. */
 EK_INLINE void EK_FN_tile(const int8_t *EK_RESTRICT x, const int8_t *EK_RESTRICT last,
     const int8_t *EK_RESTRICT w, const int32_t *EK_RESTRICT b, const int32_t *EK_RESTRICT m,
-    const int8_t *EK_RESTRICT e, int8_t *EK_RESTRICT y, const int32_t o, const struct EK_STRUCT *p)
+    const int8_t *EK_RESTRICT e, EK_Y *EK_RESTRICT y, const int32_t o, const struct EK_STRUCT *p)
 {
     int32x4_t s0 = vdupq_n_s32(0), s1 = s0, s2 = s0, s3 = s0, s4 = s0, s5 = s0, s6 = s0, s7 = s0;
     int32_t i = 0;
@@ -38,9 +48,9 @@ EK_INLINE void EK_FN_tile(const int8_t *EK_RESTRICT x, const int8_t *EK_RESTRICT
         EK_PAIRS16_OF_TWO(s4, s5)
         EK_PAIRS16_OF_TWO(s6, s7)
     }
-    const int8x8_t result = ek_finish8_neon(EK_FN_scaled(ek_across_neon(s0, s1, s2, s3), b, m, e, o),
-        EK_FN_scaled(ek_across_neon(s4, s5, s6, s7), b, m, e, o + 4), p->zero, p->lo, p->hi);
-    ek_store8_neon(y + o, result, p->outputs - o);
+    ek_store_numbers8_neon(y + o, EK_FN_scaled(ek_across_neon(s0, s1, s2, s3), b, m, e, o),
+        EK_FN_scaled(ek_across_neon(s4, s5, s6, s7), b, m, e, o + 4), p->outputs - o, p->zero, p->lo, p->hi,
+        sizeof(EK_Y));
 }
 
 EK_KERNEL void EK_FN(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,

@@ -6,6 +6,14 @@
  * @pack b: O/8! o8
  * @pack e: O : s8 x-1 +-1
  * @order rows 8 */
+/* Results of 16 bits.
+ * @as riscv/dense_int.s8_s16
+ * @for X=s8 W=s8 Y=s16 S=s32
+ * @rule e
+ * @when acc_bits <= 30 and (most_exponent < 0 or least_exponent > 32)
+ * @pack w: O/8! I o8
+ * @pack b: O/8! o8
+ * @pack e: O : s8 x-1 +-1 */
 #include "edgekit/contracts/dense_int.h"
 
 static EK_SHARED void EK_FN_block(
@@ -35,7 +43,7 @@ EK_KERNEL void EK_FN(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
             EK_FN_block(x, w + o * p->inputs, sums, p->inputs);
             for (int32_t k = o; k < o + 8 && k < p->outputs; k++) {
                 const int32_t result = EK_RULE(one)(sums[k - o], m[k], e, k);
-                *y++ = ek_between_s8(zero + result, lo, hi);
+                *y++ = (EK_Y)ek_between(zero + result, lo, hi);
             }
         }
 }

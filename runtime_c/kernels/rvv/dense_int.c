@@ -4,6 +4,11 @@
  * @rule e e_wide tfl once
  * @pack w: O/64 I o64
  * @order rows 32 3 */
+/* Results of 16 bits.
+ * @as rvv/dense_int.s8_s16
+ * @for X=s8 W=s8 Y=s16 S=s32
+ * @rule e e_wide
+ * @pack w: O/64 I o64 */
 /* Fully connected layer of int8 with several rows. Outputs of up to six rows advance together.
  * @as rvv/dense_int.rows m8=m4
  * @for X=s8 W=s8 Y=s8 S=s32
@@ -14,10 +19,13 @@
 
 /* The results of `vl` outputs of a row from number `o` on. */
 EK_INLINE void EK_FN_finish(const ek_m8_sums sums, const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e,
-    int8_t *y, const int32_t o, const size_t vl, const struct EK_STRUCT *p)
+    EK_Y *y, const int32_t o, const size_t vl, const struct EK_STRUCT *p)
 {
     const int32_t zero = p->zero, lo = p->lo, hi = p->hi; /* once: y may point anywhere */
-    ek_m8_finish(y + o, EK_RULE(m8)(sums, m, e, o, vl), zero, lo, hi, vl);
+    if (sizeof(EK_Y) == 1)
+        ek_m8_finish((int8_t *)y + o, EK_RULE(m8)(sums, m, e, o, vl), zero, lo, hi, vl);
+    else
+        ek_m8_finish_s16((int16_t *)y + o, EK_RULE(m8)(sums, m, e, o, vl), zero, lo, hi, vl);
 }
 
 #define EK_FN_add(k, s)                                                                                      \
@@ -29,7 +37,7 @@ EK_INLINE void EK_FN_finish(const ek_m8_sums sums, const int32_t *EK_RESTRICT m,
 
 /* `vl` outputs from number `o` on of some rows. Weights are those of a block of `width` outputs. */
 EK_INLINE void EK_FN_tile(const int8_t *x, const int8_t *EK_RESTRICT w, const int32_t width,
-    const int32_t *EK_RESTRICT b, const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, int8_t *y,
+    const int32_t *EK_RESTRICT b, const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *y,
     const int32_t o, const int32_t rows, const size_t vl, const struct EK_STRUCT *p)
 {
     const int32_t inputs = p->inputs, outputs = p->outputs;
@@ -45,7 +53,7 @@ EK_INLINE void EK_FN_tile(const int8_t *x, const int8_t *EK_RESTRICT w, const in
 
 /* All outputs of some rows. */
 EK_INLINE void EK_FN_rows(const int8_t *x, const int8_t *EK_RESTRICT w, const int32_t *EK_RESTRICT b,
-    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, int8_t *y, const int32_t rows,
+    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *y, const int32_t rows,
     const struct EK_STRUCT *p)
 {
     for (int32_t block = 0; block < p->outputs; block += 64) {

@@ -7,16 +7,32 @@
  * @pack e: O : s8 x-1 +-1
  * @fold b: -128 w
  * @scratch (inputs + 3) // 4 * 4 */
+/* Results of 16 bits.
+ * @as thumb/dense_int.s8_s16
+ * @for X=s8 W=s8 Y=s16 S=s32
+ * @rule e
+ * @when acc_bits <= 30 and (most_exponent < 0 or least_exponent > 32)
+ * @pack w: O/4! I/4! i4 o4 : s16 +128 u8
+ * @pack b: O/4! o4
+ * @pack e: O : s8 x-1 +-1
+ * @fold b: -128 w
+ * @scratch (inputs + 3) // 4 * 4 */
 /* Fully connected layer of int8 on Cortex-M0+. The sums are those of dot4_thumb1.h.
  * @as thumb1/dense_int
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e tfl once
  * @when acc_bits <= 30 and (rule == "once" or most_exponent < 0 or least_exponent > 32)
  * @fold b: -128 w */
+/* Results of 16 bits.
+ * @as thumb1/dense_int.s8_s16
+ * @for X=s8 W=s8 Y=s16 S=s32
+ * @rule e
+ * @when acc_bits <= 30 and (most_exponent < 0 or least_exponent > 32)
+ * @fold b: -128 w */
 #include "edgekit/contracts/dense_int.h"
 
 static EK_SHARED void EK_FN_run(const int8_t *x, const uint8_t *w, const int32_t *b, const int32_t *m,
-    const int8_t *e, int8_t *y, uint8_t *row, const struct EK_STRUCT *p)
+    const int8_t *e, EK_Y *y, uint8_t *row, const struct EK_STRUCT *p)
 {
     const int32_t zero = p->zero, lo = p->lo, hi = p->hi; /* once: y may point anywhere */
     const int32_t whole = (p->inputs + 3) / 4 * 4;
@@ -30,7 +46,7 @@ static EK_SHARED void EK_FN_run(const int8_t *x, const uint8_t *w, const int32_t
             ek_four_sums(row, row + whole, w + o * whole, sums);
             for (int32_t k = o; k < o + 4 && k < p->outputs; k++) {
                 const int32_t result = EK_RULE(one)((int32_t)sums[k - o], m[k], e, k);
-                *y++ = ek_between_s8(zero + result, lo, hi);
+                *y++ = (EK_Y)ek_between(zero + result, lo, hi);
             }
         }
     }

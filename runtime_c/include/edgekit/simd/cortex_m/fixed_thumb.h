@@ -35,13 +35,19 @@ static inline int32_t ek_requantize_once_one(int32_t acc, int32_t m, const int8_
     return ek_requantize_once(acc, m, -e[o] - 1);
 }
 
-/* y, not below lo and not above hi, as int8: without branches, for y of 31 bits. */
-static inline int8_t ek_between_s8(int32_t y, int32_t lo, int32_t hi)
+/* y, not below lo and not above hi: without branches, for y of 31 bits. */
+static inline int32_t ek_between(int32_t y, int32_t lo, int32_t hi)
 {
     int32_t above = y - lo;
     __asm("" : "+r"(above)); /* else compilers see a comparison, and branch */
     const int32_t room = hi - lo - (above & ~(above >> 31));
-    return (int8_t)(hi - (room & ~(room >> 31)));
+    return hi - (room & ~(room >> 31));
+}
+
+/* The same as int8. */
+static inline int8_t ek_between_s8(int32_t y, int32_t lo, int32_t hi)
+{
+    return (int8_t)ek_between(y, lo, hi);
 }
 
 #endif

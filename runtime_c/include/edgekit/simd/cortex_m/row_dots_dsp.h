@@ -168,6 +168,7 @@ EK_ROW_CONSTANTS(row_tfl_up_bytes, tfl)
 EK_ROW_CONSTANTS(row_once_bytes, once)
 EK_ROW_CONSTANTS(row_once_up_bytes, once)
 EK_ROW_CONSTANTS(row_e_bytes, e)
+EK_ROW_CONSTANTS(row_e_s16_bytes, e)
 
 static EK_ASSEMBLY void ek_requantize_row_tfl_dots(
     const void *numbers EK_IN_ASSEMBLY, void *y EK_IN_ASSEMBLY, const struct ek_dots *layer EK_IN_ASSEMBLY)
@@ -233,6 +234,12 @@ static EK_ASSEMBLY void ek_requantize_row_e_bytes_dots(
     const void *numbers EK_IN_ASSEMBLY, void *y EK_IN_ASSEMBLY, const struct ek_dots *layer EK_IN_ASSEMBLY)
 {
     __asm volatile(EK_ROW(BYTES, EK_ROW_BYTES, 56, 0, EK_DOTS_E, 20, EK_ROW_SHIFT));
+}
+
+static EK_ASSEMBLY void ek_requantize_row_e_s16_bytes_dots(
+    const void *numbers EK_IN_ASSEMBLY, void *y EK_IN_ASSEMBLY, const struct ek_dots *layer EK_IN_ASSEMBLY)
+{
+    __asm volatile(EK_ROW(BYTES, EK_ROW_BYTES, 56, 1, EK_DOTS_E_S16, 20, EK_ROW_SHIFT));
 }
 
 #endif

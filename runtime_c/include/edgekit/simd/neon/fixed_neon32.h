@@ -49,4 +49,20 @@ static inline void ek_store8_neon(int8_t *y, int8x8_t v, int32_t n)
         y[0] = vget_lane_s8(v, 0);
 }
 
+/* The first n of eight results, of one byte or two: zero is added, and they are clamped. */
+static inline void ek_store_numbers8_neon(
+    void *y, int32x4_t a, int32x4_t b, int32_t n, int32_t zero, int32_t lo, int32_t hi, int32_t bytes)
+{
+    if (bytes == 1) {
+        ek_store8_neon((int8_t *)y, ek_finish8_neon(a, b, zero, lo, hi), n);
+        return;
+    }
+    const int32x4_t z = vdupq_n_s32(zero), least = vdupq_n_s32(lo), most = vdupq_n_s32(hi);
+    const int16x4_t first = vmovn_s32(vminq_s32(vmaxq_s32(vqaddq_s32(a, z), least), most)),
+                    second = vmovn_s32(vminq_s32(vmaxq_s32(vqaddq_s32(b, z), least), most));
+    int16_t numbers[8];
+    vst1q_s16(numbers, vcombine_s16(first, second));
+    __builtin_memcpy(y, numbers, 2 * (uint32_t)(n < 8 ? n : 8));
+}
+
 #endif

@@ -11,7 +11,8 @@
  *             away from zero, but where it does not shift
  *   tfl_down  the same where every exponent is negative
  *   tfl_up, tfl_down_up   the same with halves that go up: results below zero are clamped
- * ek_<registers>_finish: results as int8: zero is added, and they are clamped. What saturates on the way is outside. */
+ * ek_<registers>_finish: results as int8: zero is added, and they are clamped. What saturates on the way is outside.
+ * ek_<registers>_finish_s16: the same as int16. */
 #define EK_RULES_RVV(sums, half, quarter)                                                                    \
     EK_INLINE vint32##sums##_t ek_requantize_e_##sums(                                                       \
         const vint32##sums##_t acc, const int32_t *m, const int8_t *e, const int32_t o, const size_t vl)     \
@@ -76,6 +77,13 @@
         if (hi < 127)                                                                                        \
             bytes = __riscv_vmin(bytes, (int8_t)hi, vl);                                                     \
         __riscv_vse8(y, bytes, vl);                                                                          \
+    }                                                                                                        \
+    EK_INLINE void ek_##sums##_finish_s16(int16_t *y, const vint32##sums##_t acc, const int32_t zero,        \
+        const int32_t lo, const int32_t hi, const size_t vl)                                                 \
+    {                                                                                                        \
+        const vint32##sums##_t moved = zero ? __riscv_vsadd(acc, zero, vl) : acc;                            \
+        const vint32##sums##_t kept = __riscv_vmin(__riscv_vmax(moved, lo, vl), hi, vl);                     \
+        __riscv_vse16(y, __riscv_vnclip(kept, 0, __RISCV_VXRM_RNU, vl), vl);                                 \
     }
 
 EK_RULES_RVV(m2, m1, mf2)
