@@ -25,6 +25,7 @@ from edgekit.codegen.printing.pointers import ArenaRow, Named, Pointers
 from edgekit.core.escape import Code
 from edgekit.core.ir import Graph
 from edgekit.core.ops import Call
+from edgekit.core.passes.fine_outputs import with_coarse_outputs
 from edgekit.core.passes.stored_weights import widened_weights
 from edgekit.core.target import Target
 from edgekit.core.types import Array, DType, Type, Value
@@ -249,8 +250,8 @@ def compile_graph(
     """Lower a graph for a target. Inputs and outputs are the caller's, or part of the arena. Of layers whose
     results are named in `compact`, weights take less memory and more time: see compact_weights.py. What is
     `beside` it in a library has constants that it shares, and the first of these has its states."""
-    if target.gpu:  # whose kernels know no integer weights among floats
-        graph = widened_weights(graph, only_integers=True)
+    if target.gpu:  # whose kernels know no integer weights among floats, and no 16 bits
+        graph = with_coarse_outputs(widened_weights(graph, only_integers=True))
     found = lowered(graph, target, ports, compact)
     whole = replace(graph, values={**graph.values, **found.values})
     memory = assign(whole, found.layers, target.align, ports)

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from edgekit.core.ir import Graph
 from edgekit.core.progress import Progress
-from edgekit.quantize.calibration.calibrated_tensors import CalibratedTensors
+from edgekit.quantize.calibration.calibrated_tensors import CalibratedTensors, GivenFormats
 from edgekit.quantize.calibration.calibration_samples import CalibrationSamples
 from edgekit.quantize.calibration.cross_fit import CrossFit
 from edgekit.quantize.calibration.search_budget import SearchBudget
@@ -48,7 +48,8 @@ class Calibrated:
     ) -> Calibrated:
         graph = measure.graph
         narrow = int4_layers(graph) if settings.weights == "int4" else {}
-        tensors = CalibratedTensors.of(graph, seen.together(), narrow, measure.concats)
+        given = GivenFormats(narrow, settings.has_fine_outputs)
+        tensors = CalibratedTensors.of(graph, seen.together(), given, measure.concats)
         return Calibrated(graph, seen, measure, methods, tensors, settings, progress)
 
     def by(self, methods: Mapping[str, str], fit: CrossFit) -> Calibrated:
@@ -81,7 +82,7 @@ class Calibrated:
         if self.fit is not None:
             return self.fit
         few = self.measure.on_some(most // 2, SearchBudget())
-        return CrossFit.both_ways(self.seen, few, most // 2, self.tensors.given_weights)
+        return CrossFit.both_ways(self.seen, few, most // 2, self.tensors.given)
 
     def _with_wide(self, formats: Formats) -> Formats:
         wide = could_be_wide(self.graph, self.methods) if self.settings.activations == "int16" else ()

@@ -11,6 +11,7 @@ import numpy as np
 
 from edgekit.core.ir import Graph, MeasuredTensor
 from edgekit.core.notebook import Number, card
+from edgekit.core.passes.fine_outputs import is_fine
 from edgekit.core.progress import Progress
 from edgekit.core.quality import decibels
 from edgekit.core.types import DType, Value
@@ -234,8 +235,9 @@ def _layers(
     for node in graph.nodes:
         name = node.outputs[0]
         runs_in = "int8" if name in arriving else made.formats[name]
-        quant = made.graph.type(made.names[name]).quant if name in made.names else None
-        quant = quant if runs_in.startswith("int") else None
+        stored = made.graph.type(made.names[name]) if name in made.names else graph.type(name)
+        quant = stored.quant if runs_in.startswith("int") else None
+        method = WIDE if stored.dtype is DType.S16 and not is_fine(stored) else ranges.get(name, "")
         yield QuantizedLayer(
             name=name,
             origin=node.origin,
@@ -243,11 +245,7 @@ def _layers(
             runs_in=runs_in,
             scale=quant.scale[0] if quant else None,
             zero=quant.zero[0] if quant else None,
-            range=_range(runs_in, ranges.get(name, "")) if quant and name not in settled else "",
+            range=method if quant and name not in settled else "",
             sqnr_db=measure.of(best, name) if name in made.names and measure.samples else math.nan,
             sensitivity_db=found.sensitivity.get(name),
         )
-
-
-def _range(runs_in: str, method: str) -> str:
-    return WIDE if runs_in.startswith("int16") else method

@@ -116,9 +116,7 @@ def calibrated(graph: Graph, samples: Iterable[Sample], settings: Settings, prog
     known = Calibrated.of(seen, measure, methods, settings, progress)
     if not is_auto:
         return known
-    return with_best_ranges(
-        known, CrossFit.both_ways(seen, measure, most, known.tensors.given_weights), budget
-    )
+    return with_best_ranges(known, CrossFit.both_ways(seen, measure, most, known.tensors.given), budget)
 
 
 def _fitting(graph: Graph) -> int:

@@ -95,6 +95,12 @@ class Settings:
         return is_int8 and self.gate.is_open and not self.strict_int8
 
     @property
+    def has_fine_outputs(self) -> bool:
+        """May dense layers give 16 bits, of which outputs in floats are made?"""
+        is_int8 = {self.dtype, self.activations or "int8"} == {"int8"}
+        return is_int8 and self.io == "float" and not self.strict_int8
+
+    @property
     def is_groupwise(self) -> bool:
         """Have groups of weights scales of their own? Ranges of activations are not calibrated then."""
         return self.dtype == "int8" and self.activations in ("float32", "dynamic")

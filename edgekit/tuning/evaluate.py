@@ -168,7 +168,7 @@ def _pruned(problem: TuningProblem, left: int) -> Graph:
 
 @lru_cache(_KEPT)
 def _calibrated(problem: TuningProblem, left: int, base: str) -> Calibrated:
-    settings = Settings(weights=INT4 if base == INT4 else "")
+    settings = Settings(weights=INT4 if base == INT4 else "", io=problem.io)
     return calibrated(_pruned(problem, left), problem.samples, settings, _quiet)
 
 

@@ -12,6 +12,7 @@ from edgekit.core.types import Array, DType, Quant
 from edgekit.quantize.calibration.observe import RANGES, Range, Statistics, extremes, minmax
 from edgekit.quantize.calibration.scales import scales
 from edgekit.quantize.integers.int8 import Quantized, Weights, quantize
+from edgekit.quantize.mixed_precision.fine_outputs import fine_outputs
 from edgekit.quantize.mixed_precision.formats import Formats, wide_anyway
 from edgekit.quantize.mixed_precision.mixed_range_concat import NO_MIXED_RANGE, MixedRangeConcats
 
@@ -40,6 +41,14 @@ PICKS: Mapping[str, Pick] = {
 
 
 @dataclass(frozen=True)
+class GivenFormats:
+    """Formats that are settled before any is searched."""
+
+    weights: Mapping[str, DType] = field(default_factory=dict)  # that are not int8, by layer
+    has_fine_outputs: bool = False  # in 16 bits, where dense layers give outputs that leave as floats
+
+
+@dataclass(frozen=True)
 class CalibratedTensors:
     """What calibration knows of the tensors of a graph."""
 
@@ -47,8 +56,9 @@ class CalibratedTensors:
     statistics: Mapping[str, Statistics]
     means: Mapping[str, Array]
     weights: Weights
-    given_weights: Mapping[str, DType]  # the formats of weights that are not int8, by layer
+    given: GivenFormats
     wide: frozenset[str]  # tensors that are int16 in any case
+    fine: frozenset[str]  # outputs in parts of the steps of int8, where no format is asked for
     concats: MixedRangeConcats
     _ranges: dict[tuple[str, str], Range] = field(default_factory=dict)  # some methods take a while
 
@@ -56,13 +66,13 @@ class CalibratedTensors:
     def of(
         graph: Graph,
         statistics: Mapping[str, Statistics],
-        given_weights: Mapping[str, DType] | None = None,
+        given: GivenFormats | None = None,
         concats: MixedRangeConcats = NO_MIXED_RANGE,
     ) -> CalibratedTensors:
+        given = given or GivenFormats()
         means = {name: s.means for name, s in statistics.items()}
-        return CalibratedTensors(
-            graph, statistics, means, {}, given_weights or {}, wide_anyway(graph), concats
-        )
+        fine = fine_outputs(graph, concats, given.weights) if given.has_fine_outputs else frozenset[str]()
+        return CalibratedTensors(graph, statistics, means, {}, given, wide_anyway(graph), fine, concats)
 
     def range(self, name: str, method: str) -> Range:
         """Of a tensor, by a method: not beyond what the graph can compute."""
@@ -87,7 +97,8 @@ class CalibratedTensors:
         return scales(self.graph, ranges, self.concats.mixed_range)
 
     def quantized(self, methods: Mapping[str, str], formats: Formats = _INT8) -> Quantized:
-        formats = replace(formats, wide=formats.wide | self.wide, real=formats.real | self.concats.real)
-        quants = self.quants({name: WIDE if name in formats.wide else m for name, m in methods.items()})
-        formats = replace(formats, weights={**self.given_weights, **formats.weights})
+        wide, real = formats.wide | self.wide, formats.real | self.concats.real
+        quants = self.quants({name: WIDE if name in wide else m for name, m in methods.items()})
+        weights = {**self.given.weights, **formats.weights}
+        formats = replace(formats, wide=wide, fine=self.fine - wide, real=real, weights=weights)
         return quantize(self.graph, quants, self.means, weights=self.weights, formats=formats)

@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from edgekit.core.ir import Graph
-from edgekit.core.types import DType
-from edgekit.quantize.calibration.calibrated_tensors import CalibratedTensors
+from edgekit.quantize.calibration.calibrated_tensors import CalibratedTensors, GivenFormats
 from edgekit.quantize.calibration.calibration_samples import CalibrationSamples, observed
 from edgekit.quantize.calibration.observe import Range, Statistics
 from edgekit.quantize.calibration.sample_batches import Sample
@@ -45,9 +44,9 @@ class Half:
         statistics: Mapping[str, Statistics],
         measure: Measure,
         fitting: Sequence[Sample],
-        given_weights: Mapping[str, DType],
+        given: GivenFormats,
     ) -> Half:
-        tensors = CalibratedTensors.of(measure.graph, statistics, given_weights, measure.concats)
+        tensors = CalibratedTensors.of(measure.graph, statistics, given, measure.concats)
         return Half(tensors, measure, fitting, exact_means(measure.graph, fitting))
 
 
@@ -61,14 +60,12 @@ class CrossFit(OutputQuality[CrossTrial]):
         self.budget = halves[0].measure.budget
 
     @staticmethod
-    def both_ways(
-        seen: CalibrationSamples, measure: Measure, most: int, given_weights: Mapping[str, DType]
-    ) -> CrossFit:
+    def both_ways(seen: CalibrationSamples, measure: Measure, most: int, given: GivenFormats) -> CrossFit:
         """`measure` is that of the samples held out. Of the others, `most` judge at most."""
-        halves = [Half.of(seen.statistics, measure, seen.kept, given_weights)]
+        halves = [Half.of(seen.statistics, measure, seen.kept, given)]
         if seen.held_count:
             kept = measure.on(seen.kept[:most])
-            halves.append(Half.of(seen.held_statistics, kept, seen.held, given_weights))
+            halves.append(Half.of(seen.held_statistics, kept, seen.held, given))
         return CrossFit(halves)
 
     def on_some(self, count: int, budget: SearchBudget) -> CrossFit:
@@ -84,7 +81,7 @@ class CrossFit(OutputQuality[CrossTrial]):
             graph = form(half.measure.graph, half.tensors.statistics)
             statistics = observed(graph, half.fitting, batch_size)
             measure = half.measure.of_graph(graph, concats)
-            halves.append(Half.of(statistics, measure, half.fitting, half.tensors.given_weights))
+            halves.append(Half.of(statistics, measure, half.fitting, half.tensors.given))
         return CrossFit(halves)
 
     def measured_like(self, other: CrossFit) -> CrossFit:

@@ -24,6 +24,7 @@ from edgekit.core.ops.pool2d import Pool2d
 from edgekit.core.ops.quantize import Dequantize, Quantize, Requantize
 from edgekit.core.ops.recurrent import Recurrent
 from edgekit.core.ops.reduce import Reduce
+from edgekit.core.passes.fine_outputs import fine_quant
 from edgekit.core.passes.integer_labels import keeps_scale
 from edgekit.core.passes.match import with_fields
 from edgekit.core.types import Array, DType, Quant, Type, Value
@@ -74,7 +75,8 @@ def is_quantized(
     formats = formats or Formats()
     if all(graph.data(name) is not None for name in node.inputs):
         return False  # the copy of a constant that is an output
-    if node.outputs[0] in formats.real or (node.outputs[0] in formats.wide and not takes_wide(node)):
+    is_wide = formats.stored(node.outputs[0]) is DType.S16
+    if node.outputs[0] in formats.real or (is_wide and not takes_wide(node)):
         return False
     needed = (*quantized_operands(graph, node), *node.outputs)
     if not all(name in quants for name in needed) or not runs_in_int8(graph, node):
@@ -208,6 +210,8 @@ class _Rewriter:
         narrow = self.quants[name] if data is None else activation_quant(*self.graph.values[name].span)
         if dtype is not DType.S16:
             return narrow
+        if name in self.formats.fine:
+            return fine_quant(narrow)
         return state_quant(reach(narrow)) if name in self.cells else wide_quant(narrow)
 
     def _fixed(self, name: str, quant: Quant, dtype: DType = DType.S8) -> str:
@@ -244,7 +248,7 @@ class _Rewriter:
         else:
             operands = [self._int(name, dtype) for name in node.inputs]
         (self.integers[out, dtype],) = self.builder.add(op, *operands, names=(hint,), quant=quant)
-        self.runs_in[out] = NAMES[dtype]
+        self.runs_in[out] = NAMES[DType.S8 if out in self.formats.fine else dtype]
         if isinstance(op, Linear) and self._weight_bits(node) == 4:
             self.runs_in[out] += ", int4 weights"
 

@@ -194,7 +194,7 @@ class FormatSearch:
         return Change(name, higher[0]) if higher else None
 
     def _own(self, name: str, levels: Levels) -> str:
-        return levels.get(name, INT4 if name in self.tensors.given_weights else INT8)
+        return levels.get(name, INT4 if name in self.tensors.given.weights else INT8)
 
     def cost(self, change: Change) -> float:
         """Of a layer in a format."""
