@@ -91,7 +91,7 @@ def counted(program: Program, optimize: Optimize) -> Iterator[Sample]:
     """Each call of a program, counted in one run."""
     with tempfile.TemporaryDirectory(prefix="edgekit-") as folder:
         executable = compiled(program, Path(folder), toolchain.find(program.target), optimize)
-        marks = counting.layer_functions(program, optimize)
+        marks = counting.entered(program, optimize)
         parts = counting.count(program.target, executable, marks).parts
     for (line, done), part in zip(work(program), parts, strict=True):
         yield Sample(line.kernel.function, done, part)

@@ -27,6 +27,7 @@ from edgekit.codegen.compilation.objects import named_sections
 from edgekit.codegen.compilation.publish import write
 from edgekit.codegen.cost import code_size
 from edgekit.codegen.cost.code_size import FOLDER, Uses
+from edgekit.codegen.layer_functions import layer_functions
 from edgekit.codegen.lowering.compact_weights import fit
 from edgekit.codegen.printing.render import Optimize, render
 from edgekit.codegen.program import Program, compile_graph
@@ -76,7 +77,10 @@ def measured(network: str, program: Program, optimize: Optimize) -> Measured:
         sections = named_sections(folder / path for path in objects)
     assert sizes
     layers, own = [], {constant.c for constant in program.constants}
+    functions_of = layer_functions(program)
     for line in program.lines:
+        if optimize == "speed" and functions_of[line.c].c != line.c:
+            continue  # its code and parameters are those of an earlier layer
         names = [f"{program.name}_{line.c}", f"{program.name}_{line.c}_part", f"{line.c}_params"]
         own.update(names)
         code = sum(sections.get(("text", each), 0) for each in names[:2])
@@ -91,7 +95,7 @@ def measured(network: str, program: Program, optimize: Optimize) -> Measured:
         elif part not in own and section == "text":
             run += size
     parameters = sizes.constants - program.weight_bytes
-    uses = code_size.uses(program, files)
+    uses = code_size.uses(program, files, optimize)
     weights = program.weight_bytes
     return Measured(
         program.target.name, network, uses, layers, functions, run, sizes.code, parameters, weights

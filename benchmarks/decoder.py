@@ -117,7 +117,7 @@ def count(graph: Graph, target: Target) -> Counter[str]:
     main = _MAIN.format(positions=_POSITIONS, words=_WORDS, tokens=tokens)
     with tempfile.TemporaryDirectory() as folder:
         made = bench.built(program, Path(folder), toolchain.find(target), "speed", main)
-        marked = counting.layer_functions(program, "speed")
+        marked = counting.entered(program, "speed")
         found = counting.count(target, made, marked)
     counts = Counter({"": found.total})
     for line, instructions in zip(program.lines, found.parts[-len(program.lines) :], strict=True):

@@ -118,7 +118,7 @@ def counted(program: Program) -> list[tuple[ProgramCall, str, int]]:
             total = bench.operations(target, Path(folder))
             assert total is not None, "wasmtime is not installed"
             return [(lines[-1], " ".join(functions), total)]
-        parts = counting.count(target, executable, counting.layer_functions(program, "speed")).parts
+        parts = counting.count(target, executable, counting.entered(program, "speed")).parts
     return list(zip(lines, functions, parts, strict=True))
 
 

@@ -9,6 +9,7 @@ from typing import Literal
 from edgekit.codegen.compilation.toolchain import Sizes
 from edgekit.codegen.cost.instructions import Instructions
 from edgekit.codegen.kernels.symbols import Instance
+from edgekit.codegen.layer_functions import layer_functions
 from edgekit.codegen.memory.planner import Place
 from edgekit.codegen.printing.describe import window
 from edgekit.codegen.printing.pointers import ArenaRow
@@ -151,7 +152,10 @@ def _flash(
     if sizes is None:
         return
     owners: dict[tuple[str, str], int] = {}
+    functions = layer_functions(program)
     for i, line in enumerate(program.lines):
+        if functions[line.c].users > 1:
+            continue
         own = f"{program.name}_{line.c}"
         owners |= {("text", own): i, ("text", f"{own}_part"): i, ("rodata", f"{line.c}_params"): i}
     arrays = {c.c for c in constants}

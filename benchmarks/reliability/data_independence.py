@@ -128,7 +128,7 @@ def spread(graph: Graph, target: Target, inputs: int, budget: float = np.inf, na
     with tempfile.TemporaryDirectory(prefix="edgekit-") as folder:
         main = "\n".join(chain(["#include <stdio.h>"], bench.setting(program), [_text(program)]))
         executable = bench.built(program, Path(folder), toolchain.find(target), optimize, main)
-        marked = counting.layer_functions(program, optimize)
+        marked = counting.entered(program, optimize)
         first = counting.count(target, executable, marked, ["1"]).total
         inputs = int(min(inputs, max(budget // first, _MIN_INPUTS)))
         parts = counting.count(target, executable, marked, [str(inputs)], seconds=3600).parts
@@ -150,7 +150,7 @@ def _spread(name: str, program: Program, optimize: Optimize, counts: Array) -> S
 def reasons(program: Program, optimize: Optimize) -> Mapping[str, str]:
     """By layer: what its code has that may take its time by the data. The compiler's functions that it calls
     say so; where there are none, it is its own comparisons."""
-    marked = counting.layer_functions(program, optimize)
+    marked = counting.entered(program, optimize)
     with tempfile.TemporaryDirectory(prefix="edgekit-") as name:
         files, folder = generate(program, optimize), Path(name)
         write(files, folder)

@@ -15,6 +15,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from edgekit.codegen.layer_functions import layer_functions
 from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import Program
 
@@ -60,7 +61,7 @@ class Uses:
 def estimated(program: Program, texts: Mapping[str, bytes], optimize: Optimize) -> CodeSize | None:
     """From the files of a library; None for a processor without a table, and for kernels that it lacks."""
     known = table(program.target.name, program.target.core, optimize)
-    found = sum_of(uses(program, texts), known) if known else None
+    found = sum_of(uses(program, texts, optimize), known) if known else None
     return found if found and not found.unknown else None
 
 
@@ -104,12 +105,14 @@ def table(name: str, core: str, optimize: Optimize) -> Mapping[str, Any]:
     return {}
 
 
-def uses(program: Program, texts: Mapping[str, bytes]) -> Uses:
-    """What is in the files of a library."""
+def uses(program: Program, texts: Mapping[str, bytes], optimize: Optimize) -> Uses:
+    """What is in the files of a library. Equal layers, of which one has the code for all, are one."""
     calls = _calls(text.decode() for name, text in texts.items() if name.endswith((".c", ".h")))
-    layers = tuple(line.kernel.function for line in program.lines)
+    functions = layer_functions(program)
+    lines = [line for line in program.lines if optimize == "size" or functions[line.c].c == line.c]
+    layers = tuple(line.kernel.function for line in lines)
     users: dict[str, list[str]] = {}
-    for line in program.lines:
+    for line in lines:
         for name in _reached(calls, f"{program.name}_{line.c}", line.kernel.symbol):
             users.setdefault(name, []).append(line.kernel.function)
     return Uses(layers, {name: _kind(kernels) for name, kernels in users.items()})

@@ -13,6 +13,7 @@ from pathlib import Path
 from edgekit.codegen.compilation import toolchain
 from edgekit.codegen.compilation.elf import symbols
 from edgekit.codegen.execution import runner
+from edgekit.codegen.layer_functions import layer_functions
 from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import Program
 from edgekit.core import target as targets
@@ -37,11 +38,12 @@ def can_count(target: Target) -> bool:
     return bool(words) and words[0].startswith("qemu-") and not runner.why_not_here(target)
 
 
-def layer_functions(program: Program, optimize: Optimize) -> Sequence[str]:
+def entered(program: Program, optimize: Optimize) -> Sequence[str]:
     """The functions that a run enters, one for each kernel call, in order."""
     if optimize == "size":
         return [line.kernel.symbol for line in program.lines]
-    return [f"{program.name}_{line.c}" for line in program.lines]
+    functions = layer_functions(program)
+    return [f"{program.name}_{functions[line.c].c}" for line in program.lines]
 
 
 def count(

@@ -183,7 +183,7 @@ def counted(program: Program, optimize: Optimize) -> Instructions:
         )
     with tempfile.TemporaryDirectory(prefix="edgekit-") as folder:
         executable = compiled(program, Path(folder), toolchain.find(target), optimize)
-        functions = counting.layer_functions(program, optimize)
+        functions = counting.entered(program, optimize)
         parts = counting.count(target, executable, functions).parts
     layers = zip(program.lines, parts, strict=True)
     return Instructions(

@@ -15,6 +15,7 @@ import jinja2
 import edgekit
 from edgekit.codegen.gpu import render as gpu
 from edgekit.codegen.kernels.sources import Field, support_files
+from edgekit.codegen.layer_functions import layer_functions
 from edgekit.codegen.lowering.branches import Loop
 from edgekit.codegen.printing.literal import elements, lines, stored
 from edgekit.codegen.printing.parallel import job_fields, part_tables
@@ -136,6 +137,7 @@ def _values(program: Program, optimize: Optimize, binary: bool) -> Mapping[str, 
         "arena_table": [*arena_lines(program.arena_rows, len(program.lines))],
         "steps": _with_pointers([*_steps(program)]),
         "tables": part_tables(program),
+        "layers": layer_functions(program),
         "job_fields": [*job_fields(program)],
         "arguments": Code(", ".join([*(port.split("*")[-1] for port in ports), "arena"])),
         "weight_offsets": _weight_offsets(program) if binary else [],
@@ -306,30 +308,13 @@ def environment() -> jinja2.Environment:
     environment.filters |= {
         "data_lines": lambda c: map(Code, lines(elements(c.data) if c.data.size else iter("0"))),
         "parameter_lines": _parameter_lines,
-        "layer_signature": _layer_signature,
-        "layer_arguments": _layer_arguments,
         "call_arguments": _call_arguments,
     }
     return environment
 
 
-def _layer_signature(line: ProgramCall) -> Code:
-    arguments = [
-        f"{'const ' * o.pointer.const}{o.pointer.ctype} *{o.pointer.name}"
-        for o in line.operands
-        if o.place.kind != "constant"
-    ]
-    return Code(", ".join(arguments))
-
-
-def _layer_arguments(line: ProgramCall) -> Code:
-    arguments = [o.address if o.place.kind == "constant" else o.pointer.name for o in line.operands]
-    return Code(", ".join([*arguments, f"&{line.c}_params"]))
-
-
-def _call_arguments(line: ProgramCall, speed: bool) -> Code:
-    arguments = [o.address for o in line.operands if not (speed and o.place.kind == "constant")]
-    return Code(", ".join(arguments if speed else [*arguments, f"&{line.c}_params"]))
+def _call_arguments(line: ProgramCall) -> Code:
+    return Code(", ".join([*(operand.address for operand in line.operands), f"&{line.c}_params"]))
 
 
 def _parameter_lines(line: ProgramCall) -> Iterator[tuple[Code, str]]:

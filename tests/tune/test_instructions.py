@@ -39,7 +39,7 @@ def test_layers_add_up_to_the_run(small: Graph, optimize: Optimize) -> None:
     program = compile_graph(small, targets.load("cortex-m4"))
     with tempfile.TemporaryDirectory() as folder:
         executable = compiled(program, Path(folder), toolchain.find(program.target), optimize)
-        functions = counting.layer_functions(program, optimize)
+        functions = counting.entered(program, optimize)
         found = counting.count(program.target, executable, functions)
         assert counting.count(program.target, executable).parts == ()
     assert len(found.parts) == len(program.lines)
