@@ -27,7 +27,8 @@ def link_library(name: str, objects: Sequence[str], folder: Path, compiler: Comp
 def wants_exact(program: Program) -> bool:
     """Has it kernels for relaxed vectors that saturated sums of two products would make wrong?"""
     relaxed = (kernel for kernel in program.kernels if kernel.function.endswith("__relaxed"))
-    return any(not is_light(kernel.pack.get("w", "")) for kernel in relaxed)
+    layouts = (kernel.pack.get("w", "") for kernel in relaxed)
+    return any(not is_light(layout) and not layout.endswith("u4") for layout in layouts)
 
 
 def start_flags(programs: Sequence[Program]) -> list[str]:

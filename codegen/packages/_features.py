@@ -49,8 +49,11 @@ _SPLATS = bytes.fromhex("41ff00 fd0f 417f fd0f 4100 fd11")  # 127, -1 and the su
 _REMAINDER = bytes.fromhex("fd9302 fd1b00 41fc03 6f 45 0b")  # dot, first lane, remainder by 508, is it zero?
 _RELAXED = _EXPORTED + bytes.fromhex("0a1c 011a 00") + _SPLATS + _REMAINDER
 
-# The same as a function that returns a vector: whatever it is.
-_ANY_RELAXED = bytes.fromhex("010501 600001 7b 03020100 0a14 0112 00") + _SPLATS + bytes.fromhex("fd9302 0b")
+# `supported` is 1 where they are exact for seven bits, as the specification has it: 4 * 127 * 1 + 1. Node 20,
+# where the instruction is behind a flag, has twice the products and adds no sum.
+_SEVEN_BITS = bytes.fromhex("41ff00 fd0f 4101 fd0f 4101 fd11")  # 127, 1 and the sum to add to, 1
+_EQUAL = bytes.fromhex("fd9302 fd1b00 41fd03 46 0b")  # dot, first lane, is it 509?
+_ANY_RELAXED = _EXPORTED + bytes.fromhex("0a1b 0119 00") + _SEVEN_BITS + _EQUAL
 
 _NODE = 20
 

@@ -62,6 +62,15 @@
  * @for W=s4
  * @when inputs % 8 == 0 and group % 8 == 0
  * @pack w: O/16! I/4! o16 i4(0213) : +8 u4 */
+/* In WebAssembly with relaxed vectors.
+ * @as relaxed/dynamic_dense
+ * @for W=s8
+ * @when inputs % 8 == 0 and group % 8 == 0 */
+/* Weights of 4 bits, in WebAssembly with relaxed vectors.
+ * @as relaxed/dynamic_dense.nibbles
+ * @for W=s4
+ * @when inputs % 8 == 0 and group % 8 == 0
+ * @pack w: O/16! I/8! o16 i8(04152637) : +8 u4 */
 #include "edgekit/contracts/dynamic_dense.h"
 
 #define EK_DR_BLOCK (EK_DR_VECTORS * EK_VF_LANES)

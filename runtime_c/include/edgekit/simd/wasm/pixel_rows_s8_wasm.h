@@ -4,6 +4,7 @@
 #ifndef EDGEKIT_PIXEL_ROWS_S8_WASM_H
 #define EDGEKIT_PIXEL_ROWS_S8_WASM_H
 
+#include "edgekit/simd/wasm/relaxed_products_wasm.h"
 #include "edgekit/simd/wasm/requantize_s8_wasm.h"
 
 /* Lines of pixels, some bytes apart in x and behind each other in y. A window is `rows` runs of x, each of `chunks` steps of
@@ -282,14 +283,6 @@ static EK_SHARED void ek_two_rows_wasm(const struct ek_lines_s8_wasm *l)
 /* With four. */
 #define EK_FOUR_CELLS 4
 #define EK_FOUR_BYTES 1
-
-/* Has this engine unsigned second factors? Where their top bit is set, that is up to it. */
-EK_INLINE int32_t ek_four_unsigned_wasm(void)
-{
-    const v128_t dot = wasm_i32x4_relaxed_dot_i8x16_i7x16_add(
-        wasm_i8x16_splat(1), wasm_i8x16_splat(-128), wasm_i32x4_splat(0));
-    return wasm_i32x4_extract_lane(dot, 0) > 0;
-}
 
 static EK_SHARED EK_SMALL_WASM void ek_four_bordered_wasm(
     const int8_t *x, uint8_t *y, const struct ek_image_s8_wasm *p)
