@@ -13,7 +13,7 @@ from edgekit.codegen.kernels.pack import DIMS
 from edgekit.core.ops._strided import contiguous
 from edgekit.core.types import Array
 
-_OUTER = re.compile(r"([A-Z]+)(?:/(\d+)(!?))?")  # a dimension, or several, in blocks or not
+_OUTER = re.compile(r"([A-Z]+)(?:/(\d+)(?:!(\d*))?)?")  # a dimension, or several, in blocks or not
 _INNER = re.compile(r"([a-z]+)(\d+)")  # its blocks
 _MAX_NESTS = 8  # of a constant: a loader had better not read a long list
 
@@ -52,12 +52,13 @@ def nests(tag: str, shape: Sequence[int], groups: int) -> tuple[Nest, ...]:
 
 def _parts(tokens: Sequence[str], outputs: int) -> list[tuple[int, int, int]]:
     """Outputs whose blocks are of one size: the first, how many, and that size."""
-    cut = next((m for t in tokens if (m := re.fullmatch(r"O/(\d+)(!?)", t))), None)
-    if cut is None or cut[2]:
+    cut = next((m for t in tokens if (m := re.fullmatch(r"O/(\d+)(?:!(\d*))?", t))), None)
+    if cut is None or cut[2] == "":
         return [(0, outputs, int(cut[1]) if cut else 1)]
-    block = int(cut[1])
+    block, multiple = int(cut[1]), int(cut[2] or 1)  # of which the last block is one
     whole = outputs // block * block
-    return [part for part in ((0, whole, block), (whole, outputs - whole, outputs - whole)) if part[1]]
+    rest = outputs - whole
+    return [part for part in ((0, whole, block), (whole, rest, -(-rest // multiple) * multiple)) if part[1]]
 
 
 def _nest(

@@ -20,6 +20,7 @@ MOVING = {
     "O/16 I o16": "OI",
     "O/8! I o8": "OI",
     "O/8! I/4! o8 i4": "OI",
+    "O/8!4 I/2! o8 i2": "OI",
     "H W O I": "OHWI",
     "O/8! H W I o8": "OHWI",
     "O/8! H WI/4! o8 wi4": "OHWI",
