@@ -7,11 +7,8 @@ ONNX Runtime Web and TensorFlow.js come from npm, as benchmarks/browser/package.
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import shutil
 import statistics
-import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +17,7 @@ from pathlib import Path
 import onnx
 
 from benchmarks.browser_models import fused_operators, with_float_ends
+from benchmarks.browser_pages import bundle, drive, install, named
 from benchmarks.results import machine, table, write_section
 from benchmarks.x86_networks import TINY, Network
 from benchmarks.x86_peers import quantized
@@ -28,7 +26,6 @@ from edgekit.core.ir import Graph
 from tests.support.sites import site
 from tests.support.tflite_to_onnx import float_tflite, translate
 
-PAGES = Path(__file__).parent / "browser"
 OURS = "EdgeKit"
 # Peers, and what of their packages a page loads beside the bundle.
 RUNTIMES = {
@@ -82,14 +79,14 @@ def pages(network: Network, tools: Path, folder: Path) -> dict[str, str]:
     made = folder / "packages" / name
     graph = api.convert(network.tflite, name="net")
     api.build(graph, made, target="wasm32", package=("npm",))
-    _bundle(tools, "edgekit", folder / found[OURS], f"--alias:package={made / 'npm' / 'net.js'}")
+    bundle(tools, "edgekit", folder / found[OURS], f"--alias:package={made / 'npm' / 'net.js'}")
     for module in (made / "npm").glob("*.wasm"):
         shutil.copy(module, folder / found[OURS])
     for peer, (engine, runtime) in RUNTIMES.items():
         if peer == "TensorFlow.js" and network.is_int8:
             continue
         page = folder / engine / name
-        _bundle(tools, engine, page)
+        bundle(tools, engine, page)
         if not (folder / engine / "runtime").exists():
             shutil.copytree(tools / "node_modules" / runtime, folder / engine / "runtime")
         _write_model(peer, network, graph, page / "model")
@@ -112,45 +109,12 @@ def _write_model(peer: str, network: Network, graph: Graph, path: Path) -> None:
             shutil.copy(network.tflite, path)
 
 
-def _bundle(tools: Path, engine: str, page: Path, *options: str) -> None:
-    page.mkdir(parents=True)
-    (page / "index.html").write_text('<!doctype html><script type="module" src="main.js"></script>')
-    command = [str(tools / "node_modules" / ".bin" / "esbuild"), "main.js", "--bundle", "--minify"]
-    command += ["--format=esm", "--log-level=error", f"--outfile={page / 'main.js'}"]
-    command += [f"--alias:engine=./engines/{engine}.js", *options]
-    _run(command, tools)
-
-
-def _run(command: Sequence[str], folder: Path, given: str = "", **environment: str) -> str:
-    """What a command prints; its complaints where it fails."""
-    done = subprocess.run(
-        command,
-        cwd=folder,
-        input=given,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        raise SystemExit(done.stdout + done.stderr)
-    return done.stdout
-
-
-def _named(package: Path) -> str:
-    manifest = json.loads((package / "package.json").read_text())
-    return f"{manifest['name']} {manifest['version']}"
-
-
 def measure(
     found: Mapping[str, str], url: str, tools: Path, settings: Mapping[str, int]
 ) -> tuple[str, dict[str, Measured]]:
     """The version of the browser, and each engine's figures."""
     wish = {"urls": [f"{url}/{path}/" for path in found.values()], **settings}
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        raise SystemExit("chromium is not installed")
-    answer = json.loads(_run(["node", "drive.mjs"], tools, json.dumps(wish), CHROMIUM=chromium))
+    answer = drive(tools, wish)
     measured = {}
     for (engine, _), one in zip(found.items(), answer["answers"].values(), strict=True):
         sizes = [size for path, size in one["files"].items() if not path.endswith(("/", ".ico"))]
@@ -197,19 +161,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     version = ""
     with tempfile.TemporaryDirectory() as scratch:
         folder, tools = Path(scratch) / "site", Path(scratch) / "tools"
-        shutil.copytree(PAGES, tools)
-        _run(
-            [
-                "npm",
-                "ci",
-                "--legacy-peer-deps",
-                "--ignore-scripts",
-                "--no-audit",
-                "--no-fund",
-                "--prefer-offline",
-            ],
-            tools,
-        )
+        install(tools)
         folder.mkdir()
         for network in networks(given.models, folder):
             if given.only not in network.title or given.numbers not in network.numbers:
@@ -220,7 +172,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             made = rows(network.title, measured)
             lines[network.numbers] += made
             print(table(["", "KB", "ms", "share", "first", "share"], made), flush=True)
-        packages = ", ".join(_named(tools / "node_modules" / package) for package in _PACKAGES)
+        packages = ", ".join(named(tools / "node_modules" / package) for package in _PACKAGES)
     note = _NOTE.format(version=version, packages=packages, machine=machine(), **settings)
     header = ["", "shipped KB", "latency, ms", "share", "first result, ms", "share"]
     tables = (f"### {numbers}\n\n{table(header, found)}" for numbers, found in lines.items() if found)

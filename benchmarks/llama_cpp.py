@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.results import machine, table, write_section
+from benchmarks.results import busy, machine, table, write_section
 from edgekit import api
 from edgekit.codegen.compilation import toolchain
 from edgekit.codegen.compilation.publish import write
@@ -106,7 +106,10 @@ def write_folder(size: Size, folder: Path) -> None:
             file.write(values.tobytes())
 
 
-def write_gguf(size: Size, format: str, path: Path) -> None:
+def write_gguf(
+    size: Size, format: str, path: Path, vocabulary: tuple[list[str], list[str]] | None = None
+) -> None:
+    """The decoder as llama.cpp reads it; `vocabulary` are tokens and merges of a byte-level BPE."""
     import gguf
 
     file = gguf.GGUFWriter(path, "llama")
@@ -118,10 +121,22 @@ def write_gguf(size: Size, format: str, path: Path) -> None:
     file.add_layer_norm_rms_eps(1e-5)
     file.add_rope_dimension_count(size.width // size.heads)
     file.add_vocab_size(size.words)
-    file.add_tokenizer_model("no_vocab")
+    if vocabulary:
+        file.add_tokenizer_model("gpt2")
+        file.add_tokenizer_pre("gpt-2")
+        file.add_token_list(vocabulary[0])
+        file.add_token_merges(vocabulary[1])
+    else:
+        file.add_tokenizer_model("no_vocab")
     kinds = gguf.GGMLQuantizationType
     for _, name, values in size.weights():
-        kind = kinds.F32 if values.ndim == 1 else kinds.Q8_0 if "token" in name else kinds[format]
+        kind = (
+            kinds.F32
+            if values.ndim == 1
+            else kinds.Q8_0
+            if "token" in name and format != "F32"
+            else kinds[format]
+        )
         file.add_tensor(name, gguf.quants.quantize(values, kind), raw_dtype=kind)
     file.write_header_to_file()
     file.write_kv_data_to_file()
@@ -267,12 +282,12 @@ def rows(options: argparse.Namespace, folder: Path) -> Iterator[tuple[tuple[str,
 
 _NOTE = """\
 Tokens a second on x86-64 ({target}): a run of {prompt} tokens (prefill), and {text} that follow one by one
-(decode). Both programs take turns for {seconds:g} seconds, and each run counts as in its fastest round: other
-programs were running on this machine of two cores, from which two threads suffer most. llama.cpp was compiled
-for this processor and runs with its defaults. Random weights are the same for both; EdgeKit's int8 has a
-scale for each output, where Q8_0 has one for 32 weights. Geometric mean of the ratios: {mean:.2f}.
+(decode). Both programs take turns for {seconds:g} seconds, and each run counts as in its fastest round.
+llama.cpp was compiled for this processor and runs with its defaults. Random weights are the same for both;
+EdgeKit's int8 has a scale for each output, where Q8_0 has one for 32 weights. Geometric mean of the ratios:
+{mean:.2f}.
 
-llama-cpp-python {version}. {machine}.
+llama-cpp-python {version}. {machine}. {load}
 
 {table}
 """
@@ -289,6 +304,7 @@ def main() -> None:
     parser.add_argument("--write-docs", action="store_true")
     options = parser.parse_args()
     found, ratios = [], []
+    load = busy()
     with tempfile.TemporaryDirectory() as folder:
         for row, quotients in rows(options, Path(folder)):
             print(*row, sep=" | ", flush=True)
@@ -298,7 +314,12 @@ def main() -> None:
     print(table(header, found))
     if options.write_docs:
         facts = {"mean": math.exp(np.log(ratios).mean()), "version": version("llama-cpp-python")}
-        facts |= {"machine": machine(), "table": table(header, found), "seconds": options.seconds}
+        facts |= {
+            "machine": machine(),
+            "load": load(),
+            "table": table(header, found),
+            "seconds": options.seconds,
+        }
         note = _NOTE.format(target=options.target, prompt=PROMPT, text=TEXT, **facts)
         write_section("llama_cpp", "Decoders against llama.cpp", note)
 

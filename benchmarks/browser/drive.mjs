@@ -14,7 +14,7 @@ async function open(url, weighed = false) {
   const context = await browser.newContext();
   const page = await context.newPage();
   const bodies = [];
-  const weigh = async (response) => [response.url(), (await response.body()).length];
+  const weigh = async (response) => [response.url(), (await response.request().sizes()).responseBodySize];
   if (weighed) page.on("response", (response) => bodies.push(weigh(response)));
   const errors = [];
   page.on("pageerror", (error) => errors.push(String(error)));

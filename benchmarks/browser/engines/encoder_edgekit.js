@@ -1,0 +1,10 @@
+// EdgeKit's package of the encoder.
+import { createModel } from "package";
+
+export async function load() {
+  const model = await createModel({ threads: THREADS });
+  const x = model.input.slice().fill(7);
+  return () => {
+    model.run(x);
+  };
+}
