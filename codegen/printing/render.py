@@ -306,11 +306,15 @@ def environment() -> jinja2.Environment:
     """What renders every template of generated code."""
     environment = templating.environment("edgekit.codegen.printing")
     environment.filters |= {
-        "data_lines": lambda c: map(Code, lines(elements(c.data) if c.data.size else iter("0"))),
+        "data_lines": _data_lines,
         "parameter_lines": _parameter_lines,
         "call_arguments": _call_arguments,
     }
     return environment
+
+
+def _data_lines(constant: Constant) -> Iterator[Code]:
+    return map(Code, lines(elements(constant.data) if constant.data.size else iter("0")))
 
 
 def _call_arguments(line: ProgramCall) -> Code:
