@@ -79,6 +79,7 @@ def _work(call: Call, constants: Mapping[str, int]) -> Iterator[tuple[str, float
         yield from _windows(given, outputs)
         if "in_c" in given and "groups" not in given and given["k_h"] == given["k_w"] == 3:
             yield from _planes(given)
+            yield from _bands(given)
 
 
 def _rows(call: Call, n: tuple[int, ...]) -> Iterator[tuple[str, float]]:
@@ -245,6 +246,26 @@ def _planes(given: Mapping[str, int]) -> Iterator[tuple[str, float]]:
     yield "rows into planes", channels * rows
     yield "fours into planes", channels * fours
     yield "cells into planes", channels * rest
+
+
+def _bands(given: Mapping[str, int]) -> Iterator[tuple[str, float]]:
+    """Of depthwise kernels that interleave rows of each channel: see mve/depthwise2d_int.k3x3.c."""
+    width, height, channels = given["out_w"], given["out_h"], given["in_c"]
+    all_pairs = (height + 1) // 2
+    is_whole = (height + 1) * (width + 1) * max(channels, 100) <= 65536
+    pairs = all_pairs if is_whole else max(1, 64 // (width + 1))
+    images, bands = given.get("batch", 1), -(-all_pairs // pairs)
+    top = given.get("pad_top", 0)
+    inside = sum(0 <= row <= given["in_h"] - 4 for row in range(-top, height - top, 2))
+    columns = [-(-(part * (width + 1) - 1) // 4) for part in (pairs, all_pairs - (bands - 1) * pairs)]
+    eights = -(-given["in_w"] // 8)
+    yield "bands", images * bands
+    yield "bands of channels", images * channels * bands
+    yield "row pairs of channels", images * channels * all_pairs
+    yield "eights into columns", images * channels * eights * inside
+    yield "eights into columns at borders", images * channels * eights * (all_pairs - inside)
+    yield "column blocks of channels", images * channels * ((bands - 1) * columns[0] + columns[1])
+    yield "places of columns", 4 * sum(dict.fromkeys(columns))
 
 
 def _inside(given: Mapping[str, int], axis: str) -> int:

@@ -37,6 +37,7 @@ from pathlib import Path
 from edgekit.codegen.kernels import contracts
 from edgekit.codegen.kernels.expressions import KNOWN, Expression, ExpressionError, conjuncts, expression
 from edgekit.codegen.memory.inplace import ORDERS
+from edgekit.core.ops import Call
 from edgekit.core.reasons import OwnWordsError
 
 KERNELS = Path(str(files("edgekit.runtime_c"))) / "kernels"
@@ -56,7 +57,7 @@ _FORMS = {
     "pack": r"\w+: \S.*",
     "fold": r"\w+: -?\d+ \w+",
     "scratch": r".+",
-    "order": rf"({'|'.join(ORDERS)})( \d+)*",
+    "order": rf"({'|'.join(ORDERS)})( \d+| \{{.+?\}})*",
     "also": r"\w+",
     "apart": r"",
     "split": r"never|\w+(/[^>]+)?( >= .+)?",
@@ -118,6 +119,10 @@ class Variant:
     def is_own(self) -> bool:
         """Is the code's file named after it?"""
         return (self.isa, self.stem) == (self.path.parent.name, self.path.stem)
+
+    def order_of(self, call: Call) -> str:
+        """The order with the numbers that braces stand for."""
+        return _BRACES.sub(lambda braces: str(expression(braces[1]).of(call)), self.order)
 
     def source(self) -> str:
         """Its text: the sentences on it, and the code."""
@@ -326,7 +331,7 @@ def _expressions(tag: _Tag, tags: Sequence[_Tag]) -> Iterator[str]:
         yield tag.text
     elif tag.word == "split":
         yield from filter(None, re.split(r"/| >= ", tag.text, maxsplit=1)[1:])
-    elif tag.word == "pack":
+    elif tag.word in ("pack", "order"):
         yield from _BRACES.findall(tag.text)
     elif scratch and tag is scratch[0]:
         yield " ".join(other.text for other in scratch)

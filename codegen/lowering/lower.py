@@ -23,7 +23,7 @@ from edgekit.codegen.lowering.rotary_and_swiglu import fuse_idioms
 from edgekit.codegen.lowering.splits import in_parts
 from edgekit.codegen.lowering.tied_weights import with_tied_tables
 from edgekit.codegen.lowering.transposed_conv import as_convolution
-from edgekit.codegen.memory.inplace import CHANNELS, distance
+from edgekit.codegen.memory.inplace import distance, is_by_channel
 from edgekit.codegen.memory.schedule import Task, search
 from edgekit.codegen.memory.sharing import LoweredLayer, Ports, Sharing, operands
 from edgekit.core.ir import Graph, Node
@@ -158,11 +158,12 @@ def _fitted(call: Call, target: Target) -> list[Call]:
     bias, and how far its result may reach over its input; behind the copies that it needs."""
     variant = variant_of(call, target)
     kernel = instance_of(variant, call, target)
+    order = variant.order_of(call)
     call = replace(
         call,
         file=variant.file,
-        overlap=distance(variant.order, call),
-        inplace=() if variant.apart else (0,) if variant.order == CHANNELS else call.inplace,
+        overlap=distance(order, call),
+        inplace=() if variant.apart else (0,) if is_by_channel(order, call) else call.inplace,
         scratch=variant.scratch.of(call) if variant.scratch else call.scratch,
     )
     copies, call = _pack_computed_weights(_folded(call, kernel, variant), kernel)

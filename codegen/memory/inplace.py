@@ -13,7 +13,7 @@ from edgekit.core.types import Array
 _NEVER = 1 << 40
 
 CHANNELS = "channels"
-ORDERS = ("pixels", "rows", "lines", "windows", "bands", CHANNELS)
+ORDERS = ("pixels", "rows", "lines", "windows", "bands", "planes", CHANNELS)
 
 
 def distance(order: str, call: Call) -> int | None:
@@ -30,10 +30,12 @@ def distance(order: str, call: Call) -> int | None:
         lines N M   of all pixels of M rows of an image, or one row, N channels each are computed at a time
         channels    all of a channel is read before any of it is written: the result may lie where x lies, no
                     less and no more (Call.inplace)
+        planes M    of M rows of an image, one channel is computed at a time, and read before any of it is
+                    written: as channels, where these are all rows
         windows M   as pixels, where all that M pixels of an image need is read before any of them is written
         bands M     the same of M rows of an image; without M, of all of them, or of all of a matrix
     """
-    if not order or order == CHANNELS:
+    if not order or is_by_channel(order, call):
         return None
     x, y = call.args[0].type, call.args[-1].type
     if min(x.dtype.bits, y.dtype.bits) < 8 or call.results != 1:
@@ -42,6 +44,12 @@ def distance(order: str, call: Call) -> int | None:
         return None  # C lets only bytes be looked at as something else
     sizes = tuple((key, value) for key, value in call.params.items() if isinstance(value, int))
     return _distance(order, sizes, x.dtype.bytes, y.dtype.bytes)
+
+
+def is_by_channel(order: str, call: Call) -> bool:
+    """May the result lie where the first operand lies? All of a channel is read before any is written."""
+    name, _, rows = order.partition(" ")
+    return name == CHANNELS or (name == "planes" and int(rows) >= _number(call.params, "out_h"))
 
 
 # Searches and other targets ask for layers of the same sizes again and again.
@@ -64,6 +72,8 @@ def _distance(order: str, sizes: tuple[tuple[str, int], ...], x_bytes: int, y_by
             return _windows(p, pixels, x_bytes, y_bytes) if _is_dense(p) else None
         case "lines":
             return _lines(p, block, group, x_bytes, y_bytes) if _is_dense(p) else None
+        case "planes":
+            return _lines(p, 1, block, x_bytes, y_bytes) if _is_dense(p) else None
         case "rows":
             image = {"in_w": p["rows"], "out_w": p["rows"], "in_c": p["inputs"], "out_c": p["outputs"]}
             return _pixels(image, block, group, x_bytes, y_bytes)

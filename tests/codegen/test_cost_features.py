@@ -224,3 +224,28 @@ def test_channels_are_brought_into_planes(
     )
     assert found["border of planes"] == batch * border
     assert "planes" not in work({"batch": batch, "groups": 1} | size | window)
+
+
+@pytest.mark.parametrize(
+    ("high", "wide", "channels", "pairs"),
+    [(7, 5, 3, [4]), (24, 24, 120, [2] * 6), (30, 70, 2, [1] * 15), (23, 39, 8, [1] * 12)],
+)
+def test_rows_of_channels_are_interleaved_in_bands(
+    high: int, wide: int, channels: int, pairs: list[int]
+) -> None:
+    """The first image is small: it is one band."""
+    size = {"in_h": high, "in_w": wide, "out_h": high, "out_w": wide, "in_c": channels, "out_c": channels}
+    found = work(size | {"batch": 2, "k_h": 3, "k_w": 3, "pad_top": 1, "pad_left": 1})
+    images, eights = 2 * channels, parts(wide, 8)
+    inside = sum(row >= 1 and row + 2 < high for row in range(0, high, 2))
+    blocks = [parts(n * (wide + 1) - 1, 4) for n in pairs]
+    expected = {
+        "bands": 2 * len(pairs),
+        "bands of channels": images * len(pairs),
+        "row pairs of channels": images * sum(pairs),
+        "eights into columns": images * inside * eights,
+        "eights into columns at borders": images * (sum(pairs) - inside) * eights,
+        "column blocks of channels": images * sum(blocks),
+        "places of columns": 4 * sum(set(blocks)),
+    }
+    same(found, expected)

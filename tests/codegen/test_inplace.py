@@ -14,7 +14,7 @@ from support.tools import require
 from edgekit.codegen.kernels.kernel_files import all_variants
 from edgekit.codegen.kernels.sources import may_meet
 from edgekit.codegen.lowering.lower import lower
-from edgekit.codegen.memory.inplace import distance
+from edgekit.codegen.memory.inplace import distance, is_by_channel
 from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.core import target
@@ -200,6 +200,26 @@ def test_the_distance_of_kernels_that_compute_channels_of_rows_together() -> Non
                         assert two is not None
                         assert two >= in_lines(call, block, 2), call.params
                         seen += two > 0
+    assert seen > SEEDS
+
+
+def test_planes_of_all_rows_lie_where_the_image_lies_and_others_before_it() -> None:
+    seen = 0
+    for seed in range(SEEDS):
+        for layer in lower(random_chain(seed), HOST):
+            for call in layer.steps:
+                if isinstance(call, Call) and call.kernel == "depthwise2d_int":
+                    rows = call.params["out_h"]
+                    assert isinstance(rows, int)
+                    for order in ("channels", f"planes {rows}", f"planes {rows + 1}"):
+                        assert is_by_channel(order, call)
+                        assert distance(order, call) is None
+                    for some in range(1, rows):
+                        found = distance(f"planes {some}", call)
+                        assert not is_by_channel(f"planes {some}", call)
+                        assert found is not None
+                        assert found >= in_lines(call, 1, some), call.params
+                        seen += 1
     assert seen > SEEDS
 
 

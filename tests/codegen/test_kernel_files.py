@@ -1,11 +1,13 @@
 """What kernel files say of themselves is read strictly: a word that means nothing is an error."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from edgekit.codegen.kernels.expressions import ExpressionError, conjuncts, expression
 from edgekit.codegen.kernels.kernel_files import KernelFileError, Variant, all_variants, read, variants_of
+from edgekit.core.ops import Call
 
 CODE = '#include "edgekit/contracts/dense_int.h"\n\nEK_KERNEL void EK_FN(const EK_X *x)\n{\n}\n'
 
@@ -88,6 +90,7 @@ def test_kernels_that_are_alike_share_a_comment(tmp_path: Path) -> None:
         ("@rule tlf", "tlf is no rule: no header has ek_requantize_tlf"),
         ("@rule tfl=tfl_donw", "no header has ek_requantize_tfl_donw_..."),
         ("@order row 8", "is not as"),
+        ("@order rows {4 * imputs}", "is it inputs?"),
         ("@apart from others", "is not as"),
         ("@as mve/dense_int", "this kernel is named by its file"),
         ("@order rows 8\n * @order rows 8", "said twice"),
@@ -135,6 +138,13 @@ def test_tags_stand_at_the_head(tmp_path: Path) -> None:
 def test_files_without_words_are_errors(tmp_path: Path) -> None:
     with pytest.raises(KernelFileError, match="no comment says"):
         written(tmp_path)
+
+
+def test_the_order_may_depend_on_the_sizes_of_a_layer(tmp_path: Path) -> None:
+    (found,) = written(tmp_path, "Dense layer.\n * @order rows {max(8, 96 // rows)} 2")
+    layer = Call("dense_int", {}, (), {"rows": 3})
+    assert (found.order, found.order_of(layer)) == ("rows {max(8, 96 // rows)} 2", "rows 32 2")
+    assert found.order_of(replace(layer, params={"rows": 48})) == "rows 8 2"
 
 
 def test_an_and_in_brackets_parts_nothing() -> None:

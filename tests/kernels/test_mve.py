@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from support import integer_families as families
 from support.board_families import ELEMENTWISE, MORE, long_sums, other_formats, residuals
@@ -46,6 +47,28 @@ def channels(b: Bench) -> None:
     b.result(op, x, w, bias, quant=b.quant(0, 6))
 
 
+def bands(b: Bench) -> None:
+    """Depthwise convolutions of 3x3 taps, in bands of rows, whole or not; columns end within a block."""
+    width, channels = b.pick((1, 2, 3, 5, 8, 9, 16, 31, 48, 95, 97)), b.pick((1, 2, 7, 16, 17))
+    top, bottom = b.size(3) - 1, b.size(3) - 1
+    height = max(3 - top - bottom, 0) + b.pick((b.size(3), b.size(9), 27))
+    x = b.input(b.size(2), height, width, channels)
+    w, bias = b.weights(DType.S8, channels, 3, 3, 1)
+    op = Conv2d(pads=(top, 1, bottom, 1), groups=channels, hi=b.pick((2.5, np.inf)))
+    b.result(op, x, w, bias, quant=b.quant(0, 6))
+
+
+def pairs(b: Bench) -> None:
+    """Convolutions whose windows are read where they are, but at the border."""
+    channels, outputs = b.pick((16, 32, 48)), b.pick((b.size(20), 16))
+    x = b.input(b.size(2), 3 + b.size(4), 4 + b.size(7), channels)
+    w, bias = b.weights(DType.S8, outputs, b.size(3), 3, channels)
+    top, left, bottom, right = (b.size(2) - 1 for _ in range(4))
+    strides, limits = (b.size(2), b.size(2)), b.limits()
+    op = Conv2d(strides, (top, left, bottom, right), (1, 1), 1, *limits)
+    b.result(op, x, w, bias, quant=b.quant(0, 6))
+
+
 def groups(b: Bench) -> None:
     """Convolutions in few groups, mostly of whole vectors of outputs, whose windows end within a block."""
     count, depth, kernel = b.pick((2, 4)), b.size(9), b.pick(((1, 1), (1, 1), (3, 3), (2, 3)))
@@ -68,6 +91,8 @@ def long_rows(b: Bench) -> None:
 FAMILIES: tuple[Family, ...] = (
     windows,
     channels,
+    bands,
+    pairs,
     groups,
     residuals,
     long_rows,
@@ -91,7 +116,7 @@ def test_integers_of_any_shape(optimize: Optimize, compiler: str, tmp_path: Path
     program = compile_graph(bench.graph(), load("cortex-m55", compiler))
     called = kernels(program, "mve")
     names = ["conv2d_s8_tfl_dot", "conv2d_s8_dot", "depthwise2d_s8_tfl_m1", "depthwise2d_s8_m1"]
-    for ending in ("_pixel", "_pair", "_up_m1", "_up_dot"):
+    for ending in ("_pixel", "_pair", "_up_m1", "_k3x3", "_up_dot"):
         assert any(name.endswith(ending) for name in called), called
     assert any(name.startswith("conv2d_add_affine") for name in called), called
     rules = {name.replace("_up", "") for name in called}

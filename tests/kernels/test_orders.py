@@ -95,9 +95,15 @@ def integer_channels(b: Bench) -> None:
 
 
 def integer_tiles(b: Bench) -> None:
-    """Images whose tiles are worth transformed weights."""
+    """Images whose tiles are worth transformed weights; with 16 channels their windows are whole blocks."""
     op, depth = Conv2d(pads=(1, 1, 1, 1)), b.pick((8, 16))
     integer_layer(b, op, (1, 8, 7 + b.size(3), depth), (b.pick((8, 11, 16)), 3, 3, depth))
+
+
+def integer_bands(b: Bench) -> None:
+    """Images that are too large to be computed channel by channel."""
+    op, depth = Conv2d(pads=(1, 1, 1, 1), groups=4), 4
+    integer_layer(b, op, (1, 21 + b.size(9), 29 + b.size(40), depth), (depth, 3, 3, 1))
 
 
 def integer_rows(b: Bench) -> None:
@@ -312,7 +318,8 @@ def test_results_lie_over_inputs_as_near_as_they_may(
     families += [scaled_layers] if "dense_scaled" in wanted else []
     families += [many_scaled_outputs] if "conv2d_scaled.oc64" in wanted else []
     families += [groupwise_rows] if "dense_groupwise" in wanted else []
-    families += [integer_tiles] if "conv2d_int.winograd" in wanted else []
+    families += [integer_tiles] if wanted & {"conv2d_int.winograd", "conv2d_int.pair"} else []
+    families += [integer_bands] if "depthwise2d_int.k3x3" in wanted else []
     made = bench(families, target, wanted, at_least=cases)
     program = planned(made.graph(), target, monkeypatch)
     assert wrong(program, drive(program, tmp_path, ["-O2"]), made.inputs) == []
