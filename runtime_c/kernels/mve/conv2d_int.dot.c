@@ -32,7 +32,7 @@ static EK_SHARED void EK_FN_run(const int8_t *x, const int8_t *w, const int32_t 
         p->k_w * depth, p->dilation_h * p->step_h, p->step_h, p->step_w, p->in_h, p->in_w, depth, p->k_w,
         p->dilation_h, p->dilation_w, p->in_zero};
     struct ek_two_pixels two = {
-        window, window + 16 * blocks, y, y, b, m, e, blocks, w, p->zero, outputs, p->lo, p->hi};
+        b, m, y, y, window, window + 16 * blocks, e, blocks, w, p->zero, outputs, p->lo, p->hi};
     for (int32_t n = 0; n < p->batch; n++, y += p->out_h * p->out_w * p->out_c) {
         for (int32_t g = 0; g < p->groups; g++, x += depth) {
             int32_t left_over = p->out_h * p->out_w, column = p->out_w;
@@ -49,7 +49,10 @@ static EK_SHARED void EK_FN_run(const int8_t *x, const int8_t *w, const int32_t 
                 /* An odd pixel is computed twice, and written to the same place. */
                 two.x1 = left_over > 1 ? window + 16 * blocks : window;
                 for (int32_t i = 0; i < 2 && left_over > 0; i++, left_over--, to += 16 * blocks) {
-                    ek_mve_gather(to, x, top, left, &shape);
+                    if (top >= 0 && top <= shape.most_top && left >= 0 && left <= shape.most_left)
+                        ek_mve_copy_window(to, x + top * p->step_h + left * p->step_w, &shape);
+                    else
+                        ek_mve_gather(to, x, top, left, &shape);
                     two.y1 = result;
                     result += p->out_c;
                     left += p->stride_w;

@@ -29,7 +29,7 @@ static EK_SHARED void EK_FN_run(const int8_t *x, const int8_t *w, const int32_t 
     const int8_t *e, EK_Y *y, int8_t *copy, const struct EK_STRUCT *p)
 {
     const int32_t blocks = (p->in_c + 15) / 16, step = p->stride_w * p->step_w;
-    struct ek_two_pixels two = {copy, copy, y, y, b, m, e, blocks, w, p->zero, p->out_c, p->lo, p->hi};
+    struct ek_two_pixels two = {b, m, y, y, copy, copy, e, blocks, w, p->zero, p->out_c, p->lo, p->hi};
     for (int32_t n = 0; n < p->batch; n++, x += p->in_h * p->in_w * p->in_c) {
         const int8_t *line = x, *cells = x;
         int32_t column = p->out_w;

@@ -79,7 +79,7 @@ static EK_SHARED void EK_FN_run(const int8_t *x, const int8_t *w, const int32_t 
             const struct EK_FN_phase phase = {
                 i, j, EK_FN_first(i - p->pad_top, p->stride_h), EK_FN_first(j - p->pad_left, p->stride_w)};
             for (int32_t g = 0; g < p->groups; g++) {
-                struct ek_two_pixels two = {window, window, y, y, biases, m + g * padded,
+                struct ek_two_pixels two = {biases, m + g * padded, y, y, window, window,
                     EK_RULE(exponents_at)(e, g * padded), blocks, w, p->zero, outputs, p->lo, p->hi};
                 ek_mve_fill(window, p->in_zero, 16 * blocks);
                 for (int32_t o = 0; o < padded; o += 4, w += 64 * blocks)

@@ -10,12 +10,12 @@
 /* Two pixels of a layer. Both may be the same. The weights of four outputs lie in blocks of 16 cells, one output after the
  * other. */
 struct ek_two_pixels {
-    const int8_t *x0;
-    const int8_t *x1;
-    void *y0;
-    void *y1;
     const int32_t *b;
     const int32_t *m;
+    void *y0;
+    void *y1;
+    const int8_t *x0;
+    const int8_t *x1;
     const int8_t *e;
     int32_t blocks; /* of cells, 1 or more */
     const int8_t *w;
@@ -24,12 +24,12 @@ struct ek_two_pixels {
     int32_t lo;
     int32_t hi;
 };
-EK_ASSEMBLY_OFFSET(struct ek_two_pixels, x0, 0);
-EK_ASSEMBLY_OFFSET(struct ek_two_pixels, x1, 4);
+EK_ASSEMBLY_OFFSET(struct ek_two_pixels, b, 0);
+EK_ASSEMBLY_OFFSET(struct ek_two_pixels, m, 4);
 EK_ASSEMBLY_OFFSET(struct ek_two_pixels, y0, 8);
 EK_ASSEMBLY_OFFSET(struct ek_two_pixels, y1, 12);
-EK_ASSEMBLY_OFFSET(struct ek_two_pixels, b, 16);
-EK_ASSEMBLY_OFFSET(struct ek_two_pixels, m, 20);
+EK_ASSEMBLY_OFFSET(struct ek_two_pixels, x0, 16);
+EK_ASSEMBLY_OFFSET(struct ek_two_pixels, x1, 20);
 EK_ASSEMBLY_OFFSET(struct ek_two_pixels, e, 24);
 EK_ASSEMBLY_OFFSET(struct ek_two_pixels, blocks, 28);
 EK_ASSEMBLY_OFFSET(struct ek_two_pixels, w, 32);
@@ -79,17 +79,17 @@ static inline const int8_t *ek_requantize_tfl_up_exponents_at(const int8_t *e, i
     "vldrb.u8 q2, [r5], #16\n" OP ".s8 r4, q0, q2\n" OP ".s8 r12, q1, q2\n"                                  \
     "vldrb.u8 q3, [r5], #16\n" OP ".s8 r6, q0, q3\n" OP ".s8 lr, q1, q3\n"
 
-/* Eight sums into two vectors, with biases, and the multipliers in q3. */
-#define EK_TWO_PIXELS_JOIN                                                                                   \
+/* Eight sums into two vectors, with biases, and the multipliers in q3: what is on the stack comes into `registers`, of which
+ * one has b and one m. */
+#define EK_TWO_PIXELS_JOIN(registers, b, m)                                                                  \
     "vmov q0[2], q0[0], r0, r4\n"                                                                            \
     "vmov q0[3], q0[1], r2, r6\n"                                                                            \
     "vmov q1[2], q1[0], r8, r12\n"                                                                           \
     "vmov q1[3], q1[1], r10, lr\n"                                                                           \
-    "ldrd r0, r2, [sp, #16]\n"                                                                               \
-    "vldrw.32 q2, [r0], #16\n"                                                                               \
-    "vldrw.32 q3, [r2], #16\n"                                                                               \
+    "ldm sp, {" registers "}\n"                                                                              \
+    "vldrw.32 q2, [" #b "], #16\n"                                                                           \
+    "vldrw.32 q3, [" #m "], #16\n"                                                                           \
     "vadd.i32 q0, q0, q2\n"                                                                                  \
-    "strd r0, r2, [sp, #16]\n"                                                                               \
     "vadd.i32 q1, q1, q2\n"
 
 /* See ek_requantize_e_x4 and ek_requantize_tfl_x4; `zero` is a register, `exponents` loads q3. */
@@ -133,14 +133,14 @@ static inline const int8_t *ek_requantize_tfl_up_exponents_at(const int8_t *e, i
     "vmin.s32 q1, q1, q5\n"
 
 #define EK_TWO_PIXELS_BYTES                                                                                  \
-    "vstrbt.32 q0, [r0], #4\n"                                                                               \
-    "vstrbt.32 q1, [r2], #4\n"
+    "vstrbt.32 q0, [r4], #4\n"                                                                               \
+    "vstrbt.32 q1, [r6], #4\n"
 #define EK_TWO_PIXELS_HALVES                                                                                 \
-    "vstrht.32 q0, [r0], #8\n"                                                                               \
-    "vstrht.32 q1, [r2], #8\n"
+    "vstrht.32 q0, [r4], #8\n"                                                                               \
+    "vstrht.32 q1, [r6], #8\n"
 
 /* Called with  r0 the pixels
- * Stack        0 x0, 4 x1, 8 y0, 12 y1, 16 b, 20 m, 24 e, 28 blocks
+ * Stack        0 b, 4 m, 8 y0, 12 y1, 16 x0, 20 x1, 24 e, 28 blocks
  * Products     r1 r3 cells of the pixels, r5 w, r9 blocks left, r11 outputs left; sums of the one pixel in r0 r2 r4 r6, of
  *              the other in r8 r10 r12 lr; q0 q1 cells, q2 q3 weights
  * Rules        q0 q1 sums, q2 biases, q3 multipliers, q4 lo, q5 hi; rule E has the shift in q6 and zero in r7, others
@@ -159,7 +159,7 @@ static inline const int8_t *ek_requantize_tfl_up_exponents_at(const int8_t *e, i
     "vdup.32 q5, r2\n"                                                                                       \
     constants                                                                                                \
     "1:\n" /* four outputs */                                                                                \
-        "ldrd r1, r3, [sp]\n"                                                                                \
+        "ldrd r1, r3, [sp, #16]\n"                                                                           \
         "ldr r9, [sp, #28]\n"                                                                                \
         EK_TWO_PIXELS_BLOCK("vmladav")                                                                       \
         "subs r9, r9, #1\n"                                                                                  \
@@ -169,14 +169,13 @@ static inline const int8_t *ek_requantize_tfl_up_exponents_at(const int8_t *e, i
             "subs r9, r9, #1\n"                                                                              \
             "bne 2b\n"                                                                                       \
         "3:\n"                                                                                               \
-        EK_TWO_PIXELS_JOIN                                                                                   \
+        EK_TWO_PIXELS_JOIN("r0, r2, r4, r6", r0, r2)                                                         \
         requantize                                                                                           \
         EK_TWO_PIXELS_CLAMP                                                                                  \
-        "ldrd r0, r2, [sp, #8]\n"                                                                            \
         "vctp.32 r11\n"                                                                                      \
         "vpstt\n"                                                                                            \
         store                                                                                                \
-        "strd r0, r2, [sp, #8]\n"                                                                            \
+        "stm sp, {r0, r2, r4, r6}\n"                                                                         \
         "subs r11, r11, #4\n"                                                                                \
         "bgt 1b\n"                                                                                           \
     "add sp, sp, #32\n"                                                                                      \
@@ -184,8 +183,9 @@ static inline const int8_t *ek_requantize_tfl_up_exponents_at(const int8_t *e, i
     "pop {r4-r11, pc}\n"
 /* clang-format on */
 
-#define EK_TWO_PIXELS_SHIFT                                                                                  \
-    "ldr r0, [sp, #24]\n"                                                                                    \
+/* Of rule E, whose exponent is at this place of the stack. */
+#define EK_TWO_PIXELS_SHIFT(e)                                                                               \
+    "ldr r0, [sp, #" #e "]\n"                                                                                \
     "ldrsb r0, [r0]\n"                                                                                       \
     "rsb r0, r0, #32\n"                                                                                      \
     "vdup.32 q6, r0\n"
@@ -195,24 +195,24 @@ static inline const int8_t *ek_requantize_tfl_up_exponents_at(const int8_t *e, i
 
 static EK_ASSEMBLY void ek_requantize_e_two_pixels(const struct ek_two_pixels *pixels EK_IN_ASSEMBLY)
 {
-    __asm volatile(EK_TWO_PIXELS(EK_TWO_PIXELS_SHIFT, EK_TWO_PIXELS_E(r7), EK_TWO_PIXELS_BYTES));
+    __asm volatile(EK_TWO_PIXELS(EK_TWO_PIXELS_SHIFT(24), EK_TWO_PIXELS_E(r7), EK_TWO_PIXELS_BYTES));
 }
 
 static EK_ASSEMBLY void ek_requantize_e_up_two_pixels(const struct ek_two_pixels *pixels EK_IN_ASSEMBLY)
 {
-    __asm volatile(EK_TWO_PIXELS(EK_TWO_PIXELS_SHIFT, EK_TWO_PIXELS_E_UP(r7), EK_TWO_PIXELS_BYTES));
+    __asm volatile(EK_TWO_PIXELS(EK_TWO_PIXELS_SHIFT(24), EK_TWO_PIXELS_E_UP(r7), EK_TWO_PIXELS_BYTES));
 }
 
 /* Results of 16 bits. */
 static EK_ASSEMBLY void ek_requantize_e_s8_s16_two_pixels(const struct ek_two_pixels *pixels EK_IN_ASSEMBLY)
 {
-    __asm volatile(EK_TWO_PIXELS(EK_TWO_PIXELS_SHIFT, EK_TWO_PIXELS_E(r7), EK_TWO_PIXELS_HALVES));
+    __asm volatile(EK_TWO_PIXELS(EK_TWO_PIXELS_SHIFT(24), EK_TWO_PIXELS_E(r7), EK_TWO_PIXELS_HALVES));
 }
 
 static EK_ASSEMBLY void ek_requantize_e_up_s8_s16_two_pixels(
     const struct ek_two_pixels *pixels EK_IN_ASSEMBLY)
 {
-    __asm volatile(EK_TWO_PIXELS(EK_TWO_PIXELS_SHIFT, EK_TWO_PIXELS_E_UP(r7), EK_TWO_PIXELS_HALVES));
+    __asm volatile(EK_TWO_PIXELS(EK_TWO_PIXELS_SHIFT(24), EK_TWO_PIXELS_E_UP(r7), EK_TWO_PIXELS_HALVES));
 }
 
 static EK_ASSEMBLY void ek_requantize_tfl_two_pixels(const struct ek_two_pixels *pixels EK_IN_ASSEMBLY)

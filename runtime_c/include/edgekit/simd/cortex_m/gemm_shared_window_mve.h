@@ -1,14 +1,14 @@
-/* All outputs of two pixels side by side with Helium, as in gemm_mve.h, from the cells that their windows have together;
- * and their sum with what is already there, by factors.
- * stack 152 */
+/* All outputs of pixels side by side with Helium, two at once, as in gemm_mve.h, from x itself or from the cells that the
+ * windows of two have together; and their sum with what is already there, by factors.
+ * stack 156 */
 #ifndef EDGEKIT_GEMM_SHARED_WINDOW_MVE_H
 #define EDGEKIT_GEMM_SHARED_WINDOW_MVE_H
 
 #include "edgekit/simd/cortex_m/gemm_mve.h"
 
-/* Two pixels of a layer, of whose windows a row is whole blocks. */
+/* Pairs of pixels of a layer, side by side, of whose windows a row is three blocks, or six, ... */
 struct ek_pair {
-    struct ek_two_pixels of; /* blocks are those of a row of the window */
+    struct ek_two_pixels of; /* blocks are thirds of those of a row of the window */
     int32_t rows;
     int32_t skip; /* bytes between the end of a row of the window and the start of the next one */
     const int8_t *r0; /* what is added to y0 and y1: maybe there */
@@ -17,6 +17,8 @@ struct ek_pair {
     int32_t second;
     int32_t constant;
     int32_t shift; /* to the left */
+    int32_t pairs; /* side by side, 1 or more: counted down to 0 */
+    int32_t advance; /* from the cells of a pair to those of the next one */
 };
 EK_ASSEMBLY_OFFSET(struct ek_pair, of, 0);
 EK_ASSEMBLY_OFFSET(struct ek_pair, rows, 52);
@@ -27,96 +29,120 @@ EK_ASSEMBLY_OFFSET(struct ek_pair, first, 68);
 EK_ASSEMBLY_OFFSET(struct ek_pair, second, 72);
 EK_ASSEMBLY_OFFSET(struct ek_pair, constant, 76);
 EK_ASSEMBLY_OFFSET(struct ek_pair, shift, 80);
-
-#define EK_PAIR_STORE                                                                                        \
-    "ldrd r0, r2, [sp, #8]\n"                                                                                \
-    "vpstt\n"                                                                                                \
-    "vstrbt.32 q0, [r0], #4\n"                                                                               \
-    "vstrbt.32 q1, [r2], #4\n"                                                                               \
-    "strd r0, r2, [sp, #8]\n"
+EK_ASSEMBLY_OFFSET(struct ek_pair, pairs, 84);
+EK_ASSEMBLY_OFFSET(struct ek_pair, advance, 88);
 
 /* y may be r: four numbers are read, then written. The low byte of a word is what both narrowings leave. */
 #define EK_PAIR_ADD                                                                                          \
-    "ldrd r4, r6, [sp, #40]\n"                                                                               \
-    "ldr r0, [sp, #48]\n"                                                                                    \
-    "ldm r0, {r0, r2, r8, r10}\n"                                                                            \
+    "ldr r2, [sp, #48]\n"                                                                                    \
+    "ldm r2, {r2, r7, r9, lr}\n"                                                                             \
     "vpstt\n"                                                                                                \
-    "vldrbt.s32 q2, [r4], #4\n"                                                                              \
-    "vldrbt.s32 q3, [r6], #4\n"                                                                              \
-    "strd r4, r6, [sp, #40]\n"                                                                               \
-    "vmul.i32 q0, q0, r0\n"                                                                                  \
-    "vmul.i32 q1, q1, r0\n"                                                                                  \
-    "vmla.s32 q0, q2, r2\n"                                                                                  \
-    "vmla.s32 q1, q3, r2\n"                                                                                  \
-    "vadd.i32 q0, q0, r8\n"                                                                                  \
-    "vadd.i32 q1, q1, r8\n"                                                                                  \
-    "vshl.s32 q0, r10\n"                                                                                     \
-    "vshl.s32 q1, r10\n"                                                                                     \
+    "vldrbt.s32 q2, [r1], #4\n"                                                                              \
+    "vldrbt.s32 q3, [r3], #4\n"                                                                              \
+    "vmul.i32 q0, q0, r2\n"                                                                                  \
+    "vmul.i32 q1, q1, r2\n"                                                                                  \
+    "vmla.s32 q0, q2, r7\n"                                                                                  \
+    "vmla.s32 q1, q3, r7\n"                                                                                  \
+    "vadd.i32 q0, q0, r9\n"                                                                                  \
+    "vadd.i32 q1, q1, r9\n"                                                                                  \
+    "vshl.s32 q0, lr\n"                                                                                      \
+    "vshl.s32 q1, lr\n"                                                                                      \
     "vqmovnb.s32 q0, q0\n"                                                                                   \
     "vqmovnb.s32 q1, q1\n"                                                                                   \
     "vqmovnb.s16 q0, q0\n"                                                                                   \
     "vqmovnb.s16 q1, q1\n"
 
 /* Called with  r0 the pair
- * Stack        0 x0, 4 x1, 8 y0, 12 y1, 16 b, 20 m, 24 e, 28 blocks, 32 rows, 36 outputs left, 40 r0, 44 r1, 48 the factors
- * Products     as in EK_TWO_PIXELS, but for r7 rows left, r11 skip
- * Rules        as there; zero in q7, rule E has the shift in q6 */
+ * Stack        0 e, 4 r0, 8 r1, 12 y0, 16 y1, 20 b, 24 m, 28 outputs left, 32 x0, 36 x1, 40 thirds, 44 rows, 48 the factors,
+ *              52 the pair
+ * Products     as in EK_TWO_PIXELS, but for r7 rows left, r9 thirds left of a row, r11 skip
+ * Rules        q0-q5 as there; r0 e, r1 r0, r3 r1, r4 y0, r6 y1, r8 b, r10 m, r12 outputs left; zero in q7, rule E has the
+ *              shift in q6 */
 /* clang-format off */
 #define EK_PAIR(constants, requantize, add)                                                                  \
     "push {r4-r11, lr}\n"                                                                                    \
     "vpush {d8-d15}\n"                                                                                       \
     "mov r12, r0\n"                                                                                          \
+    "sub sp, sp, #56\n"                                                                                      \
+    "str r0, [sp, #52]\n"                                                                                    \
     "ldm r12!, {r0-r7}\n"                                                                                    \
-    "sub sp, sp, #52\n"                                                                                      \
-    "stm sp, {r0-r7}\n"                                                                                      \
+    "strd r4, r5, [sp, #32]\n"                                                                               \
+    "str r6, [sp]\n"                                                                                         \
+    "str r7, [sp, #40]\n"                                                                                    \
+    "strd r2, r3, [sp, #12]\n"                                                                               \
+    "strd r0, r1, [sp, #20]\n"                                                                               \
     "ldm r12!, {r5-r8}\n"                                                                                    \
+    "str r7, [sp, #28]\n"                                                                                    \
     "ldm r12!, {r0, r2, r11}\n"                                                                              \
     "vdup.32 q7, r6\n"                                                                                       \
     "vdup.32 q4, r8\n"                                                                                       \
     "vdup.32 q5, r0\n"                                                                                       \
-    "strd r2, r7, [sp, #32]\n"                                                                               \
+    "str r2, [sp, #44]\n"                                                                                    \
     "ldrd r0, r2, [r12], #8\n"                                                                               \
-    "strd r0, r2, [sp, #40]\n"                                                                               \
+    "strd r0, r2, [sp, #4]\n"                                                                                \
     "str r12, [sp, #48]\n"                                                                                   \
     constants                                                                                                \
     "1:\n" /* four outputs */                                                                                \
-        "ldrd r1, r3, [sp]\n"                                                                                \
-        "ldrd r9, r7, [sp, #28]\n"                                                                           \
+        "ldrd r1, r3, [sp, #32]\n"                                                                           \
+        "ldrd r9, r7, [sp, #40]\n"                                                                           \
         EK_TWO_PIXELS_BLOCK("vmladav")                                                                       \
         "b 3f\n"                                                                                             \
-        "2:\n" /* a block of cells; the last one of a row, and the next row */                               \
+        "2:\n" /* three blocks of cells; the last ones of a row, and the next row */                         \
             EK_TWO_PIXELS_BLOCK("vmladava")                                                                  \
         "3:\n"                                                                                               \
+            EK_TWO_PIXELS_BLOCK("vmladava") EK_TWO_PIXELS_BLOCK("vmladava")                                  \
             "subs r9, r9, #1\n"                                                                              \
             "bne 2b\n"                                                                                       \
-            "ldr r9, [sp, #28]\n"                                                                            \
+            "ldr r9, [sp, #40]\n"                                                                            \
             "add r1, r1, r11\n"                                                                              \
             "add r3, r3, r11\n"                                                                              \
             "subs r7, r7, #1\n"                                                                              \
             "bne 2b\n"                                                                                       \
-        EK_TWO_PIXELS_JOIN                                                                                   \
+        EK_TWO_PIXELS_JOIN("r0, r1, r3, r4, r6, r8, r10, r12", r8, r10)                                      \
         requantize                                                                                           \
         EK_TWO_PIXELS_CLAMP                                                                                  \
-        "ldr r7, [sp, #36]\n"                                                                                \
-        "vctp.32 r7\n"                                                                                       \
+        "vctp.32 r12\n"                                                                                      \
         add                                                                                                  \
-        EK_PAIR_STORE                                                                                        \
-        "subs r7, r7, #4\n"                                                                                  \
-        "str r7, [sp, #36]\n"                                                                                \
+        "vpstt\n"                                                                                            \
+        EK_TWO_PIXELS_BYTES                                                                                  \
+        "subs r12, r12, #4\n"                                                                                \
+        "stm sp, {r0, r1, r3, r4, r6, r8, r10, r12}\n"                                                       \
         "bgt 1b\n"                                                                                           \
-    "add sp, sp, #52\n"                                                                                      \
+        "ldr lr, [sp, #52]\n"                                                                                \
+        "ldrd r2, r7, [lr, #84]\n"                                                                           \
+        "subs r2, r2, #1\n"                                                                                  \
+        "beq 4f\n"                                                                                           \
+        "str r2, [lr, #84]\n"                                                                                \
+        "ldr r8, [lr, #40]\n"                                                                                \
+        "ldrd r9, r10, [sp, #32]\n"                                                                          \
+        "add r12, r12, r8\n" /* the last four outputs may be too many */               \
+        "add r1, r1, r12\n"                                                                                  \
+        "add r3, r3, r12\n"                                                                                  \
+        "strd r1, r3, [sp, #4]\n"                                                                            \
+        "add r4, r4, r12\n"                                                                                  \
+        "add r6, r6, r12\n"                                                                                  \
+        "strd r4, r6, [sp, #12]\n"                                                                           \
+        "add r9, r9, r7\n"                                                                                   \
+        "add r10, r10, r7\n"                                                                                 \
+        "strd r9, r10, [sp, #32]\n"                                                                          \
+        "ldrd r0, r2, [lr]\n"                                                                                \
+        "strd r0, r2, [sp, #20]\n"                                                                           \
+        "ldr r4, [lr, #24]\n"                                                                                \
+        "str r4, [sp]\n"                                                                                     \
+        "ldr r5, [lr, #32]\n"                                                                                \
+        "str r8, [sp, #28]\n"                                                                                \
+        "b 1b\n"                                                                                             \
+    "4:\n"                                                                                                   \
+    "add sp, sp, #56\n"                                                                                      \
     "vpop {d8-d15}\n"                                                                                        \
     "pop {r4-r11, pc}\n"
 /* clang-format on */
 
-#define EK_PAIR_EXPONENTS                                                                                    \
-    "ldr r0, [sp, #24]\n"                                                                                    \
-    "vldrb.s32 q3, [r0], #4\n"                                                                               \
-    "str r0, [sp, #24]\n"
+#define EK_PAIR_EXPONENTS "vldrb.s32 q3, [r0], #4\n"
 
 static EK_ASSEMBLY void ek_requantize_e_pair(const struct ek_pair *pair EK_IN_ASSEMBLY)
 {
-    __asm volatile(EK_PAIR(EK_TWO_PIXELS_SHIFT, EK_TWO_PIXELS_E(q7), ""));
+    __asm volatile(EK_PAIR(EK_TWO_PIXELS_SHIFT(0), EK_TWO_PIXELS_E(q7), ""));
 }
 
 static EK_ASSEMBLY void ek_requantize_tfl_pair(const struct ek_pair *pair EK_IN_ASSEMBLY)
@@ -132,7 +158,7 @@ static EK_ASSEMBLY void ek_requantize_tfl_up_pair(const struct ek_pair *pair EK_
 /* ... and what is added. */
 static EK_ASSEMBLY void ek_requantize_e_sum_pair(const struct ek_pair *pair EK_IN_ASSEMBLY)
 {
-    __asm volatile(EK_PAIR(EK_TWO_PIXELS_SHIFT, EK_TWO_PIXELS_E(q7), EK_PAIR_ADD));
+    __asm volatile(EK_PAIR(EK_TWO_PIXELS_SHIFT(0), EK_TWO_PIXELS_E(q7), EK_PAIR_ADD));
 }
 
 static EK_ASSEMBLY void ek_requantize_tfl_sum_pair(const struct ek_pair *pair EK_IN_ASSEMBLY)

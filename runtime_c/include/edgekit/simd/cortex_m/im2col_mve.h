@@ -50,16 +50,42 @@ static inline void ek_mve_copy_rows(int8_t *to, const int8_t *from, int32_t n, i
     /* clang-format on */
 }
 
-/* Brings the window that starts at (top, left), maybe outside of x, into `to`. */
+/* The same of pieces of at most sixteen bytes. */
+static inline void ek_mve_copy_short_rows(
+    int8_t *to, const int8_t *from, int32_t n, int32_t rows, int32_t down)
+{
+    /* clang-format off */
+    __asm volatile(
+        "vctp.8 %[n]\n"
+        "dls lr, %[rows]\n"
+        "1:\n"
+            "vpstt\n"
+            "vldrbt.u8 q0, [%[from]]\n"
+            "vstrbt.8 q0, [%[to]]\n"
+            "add %[from], %[down]\n"
+            "add %[to], %[n]\n"
+            "le lr, 1b\n"
+        : [to] "+&r"(to), [from] "+&r"(from)
+        : [n] "r"(n), [rows] "r"(rows), [down] "r"(down)
+        : "q0", "lr", "memory");
+    /* clang-format on */
+}
+
+/* Brings a window that is inside of x, and starts at `from`, into `to`. */
+static inline void ek_mve_copy_window(int8_t *to, const int8_t *from, const struct ek_mve_window *p)
+{
+    if (p->run <= 16)
+        ek_mve_copy_short_rows(to, from, p->run, p->rows, p->down);
+    else
+        ek_mve_copy_rows(to, from, p->run, p->rows, p->down);
+}
+
+/* Brings the window that starts at (top, left), of which cells are outside of x, into `to`. */
 static EK_SHARED void ek_mve_gather(
     int8_t *to, const int8_t *x, int32_t top, int32_t left, const struct ek_mve_window *p)
 {
     const int8_t *line = x + top * p->step_h + left * p->step_w;
     const int whole = left >= 0 && left <= p->most_left;
-    if (whole && top >= 0 && top <= p->most_top) {
-        ek_mve_copy_rows(to, line, p->run, p->rows, p->down);
-        return;
-    }
     for (int32_t i = p->rows; i > 0; i--, to += p->run, line += p->down, top += p->dilation_h)
         if (top < 0 || top >= p->in_h)
             ek_mve_fill(to, p->in_zero, p->run);
