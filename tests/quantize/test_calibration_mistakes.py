@@ -9,6 +9,7 @@ from support.nets import Net
 from support.tools import ROOT
 
 from edgekit import api
+from edgekit.core import simulate
 from edgekit.core.ir import Graph
 from edgekit.core.ops.activations import Sigmoid
 from edgekit.core.ops.dense import Dense
@@ -16,6 +17,7 @@ from edgekit.core.types import Array
 from edgekit.quantize.calibration.calibration_warnings import label_warning
 from edgekit.quantize.calibration.data_scale import bias_ratio, scale_warnings
 from edgekit.quantize.calibration.observe import Observer
+from edgekit.quantize.measure import sqnr
 from edgekit.quantize.preparation.prepare import prepare
 
 QUICK = api.Settings(calibrate="minmax", strict_int8=True)
@@ -64,6 +66,26 @@ def test_without_a_layer_or_biases_nothing_is_said() -> None:
         observer = Observer(graph)
         observer.add({"x": np.linspace(0, 1e6, 6, dtype=np.float32)[None]})
         assert bias_ratio(graph, "x", observer.statistics) is None
+
+
+def heavy_tailed(seed: int) -> tuple[Graph, Array]:
+    """A small network, and data whose largest values few samples show."""
+    random, net = np.random.default_rng(seed), Net()
+    x = net.x(1, 16)
+    for name, outputs, least in (("hidden", 16, 0.0), ("more", 16, 0.0), ("out", 4, -np.inf)):
+        weights, bias = random.normal(size=(outputs, 16)) / 4, random.normal(size=outputs) / 4
+        x = net(Dense(lo=least), x, weights.astype(np.float32), bias.astype(np.float32), name=name)
+    return net.done(x), random.standard_t(2, size=(332, 1, 16)).astype(np.float32)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2, 3, 5])
+def test_no_output_has_less_than_20_db_on_fresh_samples_without_a_word(seed: int) -> None:
+    graph, data = heavy_tailed(seed)
+    made, found = api.quantize_model(graph, data[:32])
+    fresh = [{"x": x} for x in data[32:]]
+    exact, ours = ([simulate.run(g, sample)["out"] for sample in fresh] for g in (graph, made))
+    assert sqnr(exact, ours) < 20
+    assert any("more samples" in warning for warning in found.warnings)
 
 
 def test_equal_samples_count_as_one() -> None:
