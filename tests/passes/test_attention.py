@@ -32,8 +32,10 @@ def network(
     order: Any = tuple(range(KEYS)),
     tiled: bool = False,
     cached: bool = True,
+    merged: bool = False,
 ) -> Graph:
-    """Attention of grouped heads; `flat` products have no batch, `tiled` heads are not side by side."""
+    """Attention of grouped heads; `flat` products have no batch, `tiled` heads are not side by side. Products
+    transpose keys where they are `merged`, as other passes leave them."""
     net = Net()
     q = net.x(1, HEADS, QUERIES, SIZE, name="q")
     at = net.input("at", Type(DType.S64, (QUERIES,)))
@@ -43,10 +45,11 @@ def network(
         row = net.const(np.array([[[[2]]]]))
         k, v = (net(Scatter(2), x, row, net.random(1, SHARED, 1, SIZE)) for x in (k, v))
     k, v = (_repeated(net, x, tiled) for x in (k, v))
-    k = net(Transpose((0, 1, 3, 2)), k)
+    k = k if merged else net(Transpose((0, 1, 3, 2)), k)
     if flat:
         q, k, v = (net(Reshape(net.type(x).shape[1:]), x) for x in (q, k, v))
-    scores = net(Reshape((1, HEADS, QUERIES, KEYS)), net(MatMul(), q, k))
+    product = MatMul(perm_b=((0, 2, 1) if flat else (0, 1, 3, 2)) if merged else ())
+    scores = net(Reshape((1, HEADS, QUERIES, KEYS)), net(product, q, k))
     scores = net(Div(), scores, 2.0) if flat else net(Mul(), scores, 0.5)
     places = net.const(np.asarray(order, np.int64))
     seen = net.one(LessOrEqual(), places, net(Reshape((QUERIES, 1)), at))
@@ -70,8 +73,9 @@ def _repeated(net: Net, x: str, tiled: bool) -> str:
 
 @pytest.mark.parametrize("flat", [False, True], ids=["batch", "flat"])
 @pytest.mark.parametrize("mask", ["where", "add"])
-def test_products_a_mask_and_a_softmax_are_one_operator(mask: str, flat: bool) -> None:
-    graph = network(mask, flat)
+@pytest.mark.parametrize("merged", [False, True], ids=["moved", "merged"])
+def test_products_a_mask_and_a_softmax_are_one_operator(merged: bool, mask: str, flat: bool) -> None:
+    graph = network(mask, flat, merged=merged)
     after = attention(graph)
     verify(after)
     assert set(kinds(after)) == {"CachedAttention", "Reshape", "Scatter"}
@@ -90,8 +94,9 @@ def test_products_a_mask_and_a_softmax_are_one_operator(mask: str, flat: bool) -
         {"order": np.arange(KEYS) + 1},
         {"tiled": True},
         {"cached": False},
+        {"tiled": True, "merged": True},
     ],
-    ids=["soft mask", "backwards", "from one on", "heads in another order", "no cache"],
+    ids=["soft mask", "backwards", "from one on", "heads in another order", "no cache", "both"],
 )
 def test_other_forms_stay(other: dict[str, Any]) -> None:
     graph = network(**other)
@@ -100,8 +105,9 @@ def test_other_forms_stay(other: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("flat", [False, True], ids=["batch", "flat"])
 @pytest.mark.parametrize("mask", ["where", "add"])
-def test_one_difference_is_no_other_attention(mask: str, flat: bool) -> None:
-    for what, graph in near_misses(network(mask, flat)):
+@pytest.mark.parametrize("merged", [False, True], ids=["moved", "merged"])
+def test_one_difference_is_no_other_attention(merged: bool, mask: str, flat: bool) -> None:
+    for what, graph in near_misses(network(mask, flat, merged=merged)):
         inputs = simulate.random_inputs(graph, seed=1)
         inputs |= {name: np.array([0, 7, 3]) for name in {"at"} & set(graph.inputs)}
         after = attention(graph)

@@ -39,15 +39,16 @@ def cached_attention(edit: Edit, node: Node) -> Sequence[str] | None:
         return None
     weights = _through(edit, node.inputs[0], Reshape)
     softmax = edit.producer(weights)
-    if node.op != MatMul() or softmax is None or softmax.op != Softmax() or not edit.used_once(weights):
+    if node.op.perm_a or softmax is None or softmax.op != Softmax() or not edit.used_once(weights):
         return None
     scores = _scores(edit, softmax.inputs[0])
-    if scores is None or scores.product.op != MatMul():
+    if scores is None or scores.op.perm_a:
         return None
     batch, heads, queries, keys = edit.type(weights).shape
-    q, k = scores.product.inputs
-    heads_of = [_cache(edit, name, keys) for name in (k, node.inputs[1])]
-    size, values = edit.type(q).shape[-1], edit.type(node.inputs[1]).shape[-1]
+    q, k = scores.inputs
+    operands = ((k, scores.op.perm_b), (node.inputs[1], node.op.perm_b))
+    heads_of = [_cache(edit, name, keys, order) for name, order in operands]
+    size, values = edit.type(q).shape[-1], edit.type(node.outputs[0]).shape[-1]
     if not all(heads_of) or edit.type(node.inputs[0]).size != batch * heads * queries * keys:
         return None
     (k, k_order), (v, v_order) = (found for found in heads_of if found)
@@ -71,7 +72,8 @@ def cached_attention(edit: Edit, node: Node) -> Sequence[str] | None:
 
 @dataclass(frozen=True)
 class _Scores:
-    product: Node  # of queries and keys
+    op: MatMul  # the product
+    inputs: Sequence[str]  # queries and keys
     scale: float
     at: str  # the position of each query
 
@@ -86,7 +88,7 @@ def _scores(edit: Edit, name: str) -> _Scores | None:
             return None
         match node.op:
             case MatMul():
-                return _Scores(node, scale, at) if at else None
+                return _Scores(node.op, node.inputs, scale, at) if at else None
             case Reshape():
                 name = node.inputs[0]
             case Mul() | Div() if (found := constant_operand(edit, node)) and number(edit, found[1]):
@@ -149,9 +151,9 @@ def _ends(mask: Sequence[int], shape: Sequence[int]) -> bool:
     return tuple(mask[-2:]) == tuple(shape[-2:]) and prod(mask[:-2]) == 1
 
 
-def _cache(edit: Edit, name: str, keys: int) -> tuple[str, Array] | None:
+def _cache(edit: Edit, name: str, keys: int, axes: Sequence[int]) -> tuple[str, Array] | None:
     """The tensor of four dimensions that an operand was made of by movements, and where each element of the
-    operand lies in it."""
+    operand, whose axes a product takes in this order, lies in it."""
     steps: list[Node] = []
     source, found = name, ("", 0)
     while True:
@@ -169,7 +171,7 @@ def _cache(edit: Edit, name: str, keys: int) -> tuple[str, Array] | None:
     order = np.arange(edit.type(source).size).reshape(edit.type(source).shape)
     for node in reversed(steps[:count]):
         (order,) = node.op.eval(order)
-    return source, order
+    return source, order.transpose(axes) if axes else order
 
 
 def _is_written(edit: Edit, name: str) -> bool:
