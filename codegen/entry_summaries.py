@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 
 from edgekit.codegen.cost.instructions import estimated
 from edgekit.codegen.printing.render import Optimize
-from edgekit.codegen.program import Program
+from edgekit.codegen.program import Constant, Program
 
 
 @dataclass(frozen=True)
@@ -41,10 +42,16 @@ def entry_summaries(program: Program, optimize: Optimize) -> Iterator[EntrySumma
 
 
 def _repeated(entry: Program, others: Iterable[Program]) -> Mapping[str, int]:
-    """Bytes of tensors that these have in another layout, too."""
-    known = {(c.name, str(c.type)) for other in others for c in other.constants}
+    """Bytes of tensors that these have in another layout, too, under any name."""
+    known = {_content(c) for other in others for c in other.constants if c.type.rank > 1}
     found: dict[str, int] = {}
     for c in entry.constants:
-        if c.type.rank > 1 and (c.name, str(c.type)) in known:
+        if c.type.rank > 1 and _content(c) in known:
             found[c.name] = found.get(c.name, 0) + c.data.size * c.dtype.bytes
     return found
+
+
+def _content(constant: Constant) -> tuple[str, bytes]:
+    """A tensor by its type and its numbers, as the model has them."""
+    data = constant.unpacked if constant.unpacked.size else constant.data
+    return str(constant.type), sha256(data.tobytes()).digest()

@@ -252,7 +252,8 @@ def compile_graph(
     `beside` it in a library has constants that it shares, and the first of these has its states."""
     if target.gpu:  # whose kernels know no integer weights among floats, and no 16 bits
         graph = with_coarse_outputs(widened_weights(graph, only_integers=True))
-    found = lowered(graph, target, ports, compact)
+    calls = [line.call for program in beside for line in program.lines]
+    found = lowered(graph, target, ports, compact, calls)
     whole = replace(graph, values={**graph.values, **found.values})
     memory = assign(whole, found.layers, target.align, ports)
     prefix = identifier(graph.name, set(HEADERS), "model")

@@ -51,17 +51,28 @@ def lower(
     return lowered(graph, target, ports, compact).layers
 
 
-def lowered(graph: Graph, target: Target, ports: Ports = "caller", compact: Collection[str] = ()) -> Lowered:
+def lowered(
+    graph: Graph,
+    target: Target,
+    ports: Ports = "caller",
+    compact: Collection[str] = (),
+    beside: Sequence[Call] = (),
+) -> Lowered:
     """The layers in the order of execution that needs the least memory. The weights of those whose results
-    are named in `compact` take less memory, if there is a kernel for that."""
+    are named in `compact` take less memory, if there is a kernel for that. Calls `beside` them are those of
+    other entries."""
     values: dict[str, Value] = {}
-    layers = _layers(graph, target, compact, values)
+    layers = _layers(graph, target, compact, values, beside)
     whole = replace(graph, values={**graph.values, **values})
     return replace(in_best_order(whole, layers, ports), values=values)
 
 
 def _layers(
-    graph: Graph, target: Target, compact: Collection[str], values: dict[str, Value]
+    graph: Graph,
+    target: Target,
+    compact: Collection[str],
+    values: dict[str, Value],
+    beside: Sequence[Call],
 ) -> list[LoweredLayer]:
     """The layers, with those of the bodies of loops, whose tensors are added to `values`."""
     layers = []
@@ -83,11 +94,11 @@ def _layers(
         layers.append(LoweredLayer(layer.node, tuple(steps)))
     live = drop_dead(graph, layers)
     result: list[LoweredLayer] = []
-    for layer in live if target.gpu else guarded(graph, with_tied_tables(live, target)):
+    for layer in live if target.gpu else guarded(graph, with_tied_tables(live, target, beside)):
         if isinstance(layer.node.op, While):
             body, more = body_of(layer.node, layer.node.op, graph)
             values |= more
-            result += inlined(layer, layer.node.op, body, _layers(body, target, compact, values))
+            result += inlined(layer, layer.node.op, body, _layers(body, target, compact, values, beside))
         else:
             result.append(layer)
     return result

@@ -1,7 +1,8 @@
 """Tied weights: a table of embeddings that a fully connected layer multiplies by as well is stored once.
 
 The layer's kernel says how its weights lie. Where that is in blocks of outputs side by side, rows are
-looked up there. Any other layout is a second copy.
+looked up there. Any other layout is a second copy. The layer may be one of another entry of the library, as
+where a decoder multiplies by the table that an encoder looks up, too.
 """
 
 from __future__ import annotations
@@ -46,12 +47,15 @@ class _Packed:
     blocks: RowBlocks | None  # None: in another layout
 
 
-def with_tied_tables(layers: Sequence[LoweredLayer], target: Target) -> list[LoweredLayer]:
-    """The layers; tables that others of them multiply by are looked up as those lie."""
+def with_tied_tables(
+    layers: Sequence[LoweredLayer], target: Target, beside: Sequence[Call] = ()
+) -> list[LoweredLayer]:
+    """The layers; tables that others of them multiply by, or calls of other entries, are looked up as those
+    lie."""
     tables = [table for call in _calls(layers) for table in _tables(call)]
     if not tables:
         return list(layers)
-    products = list(_matrices(layers, {table.type.shape for table in tables}, target))
+    products = list(_matrices([*_calls(layers), *beside], {table.type.shape for table in tables}, target))
 
     def tied(call: Call) -> Call:
         found = [_blocks_of(table, products) for table in _tables(call)]
@@ -113,12 +117,10 @@ def _takes_rows(call: Call) -> bool:
     return isinstance(plain, Call) and plain.params == call.params
 
 
-def _matrices(
-    layers: Iterable[LoweredLayer], shapes: set[tuple[int, ...]], target: Target
-) -> Iterator[_Packed]:
+def _matrices(calls: Iterable[Call], shapes: set[tuple[int, ...]], target: Target) -> Iterator[_Packed]:
     """The constants of these shapes that calls read in a layout of their own."""
-    for call in _calls(layers):
-        if call.kernel == "gather" or call.kernel in _GROUPWISE:
+    for call in calls:
+        if call.kernel in ("gather", "gather_rows", *_GROUPWISE):
             continue
         constants = [arg for arg in call.args if arg.value.data is not None and arg.type.shape in shapes]
         if not constants:

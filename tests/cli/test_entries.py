@@ -2,9 +2,11 @@
 
 import ctypes
 import doctest
+import itertools
 import re
 import shlex
 from pathlib import Path
+from zipfile import ZipFile
 
 import numpy as np
 import pytest
@@ -17,6 +19,7 @@ from support.tools import ROOT
 import edgekit
 from edgekit.core.simulate import Session
 
+ENCODER_DECODERS = ROOT / "tests" / "frontends" / "recorded" / "encoder_decoders.zip"
 PAGE = (ROOT / "docs" / "entries.md").read_text(encoding="utf-8")
 
 
@@ -28,27 +31,52 @@ def tiny_llama(folder: Path) -> Path:
     return made
 
 
-def test_the_page_shows_what_build_says_and_how_c_reads_a_prompt(
-    cli: CommandLine, tiny_llama: Path, folder: Path
-) -> None:
-    (block,) = re.findall(r"^```console\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
-    line, _, expected = block.removeprefix("$ ").partition("\n")
+def built_as_the_page_says(cli: CommandLine, folder: Path, library: str, number: int) -> ctypes.CDLL:
+    """The library of a command of the page, with the C behind it."""
+    blocks, codes = (
+        re.findall(rf"^```{kind}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL) for kind in ("console", "c")
+    )
+    assert len(blocks) == len(codes) == 2
+    line, _, expected = blocks[number].removeprefix("$ ").partition("\n")
     answer = cli(*shlex.split(line)[1:])
     said = answer.out + answer.err
     assert doctest.OutputChecker().check_output(expected, said, doctest.ELLIPSIS), said
-    (code,) = re.findall(r"^```c\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
-    (folder / "library" / "user.c").write_text(code)
-    units = [p.name for p in sorted(Path("library").glob("*.c")) if "selftest" not in p.name]
+    (folder / library / "user.c").write_text(codes[number])
+    units = [p.name for p in sorted(Path(library).glob("*.c")) if "selftest" not in p.name]
     units = [unit for unit in units if not unit.endswith(("_tokenizer.c", "_sampler.c"))]
     flags = [*C99, *STRICT, "-Wno-missing-prototypes", "-O1", "-shared", "-fPIC", "-I."]
-    compiled(folder / "library", "cc", *flags, "-o", "user.so", *units, "-lm")
-    user = ctypes.CDLL(str(folder / "library" / "user.so"))
+    compiled(folder / library, "cc", *flags, "-o", "user.so", *units, "-lm")
+    return ctypes.CDLL(str(folder / library / "user.so"))
+
+
+def test_the_page_shows_what_build_says_and_how_c_reads_a_prompt(
+    cli: CommandLine, tiny_llama: Path, folder: Path
+) -> None:
+    user = built_as_the_page_says(cli, folder, "library", 0)
     session = Session(edgekit.convert("tiny-llama", dims={"positions": 16}))
     tokens, logits = np.arange(1, 12, dtype=np.int32), np.zeros(40, np.float32)
     user.begin_text(ctypes.c_void_p(tokens.ctypes.data), len(tokens), ctypes.c_void_p(logits.ctypes.data))
     for at, token in enumerate(tokens):
         step = session.run({"token": np.array([token]), "position": np.array([at], np.int32)})
     np.testing.assert_allclose(logits, step["logits"][0], rtol=1e-4, atol=1e-5)
+
+
+def test_the_page_shows_an_encoder_and_its_decoder(cli: CommandLine, folder: Path) -> None:
+    with ZipFile(ENCODER_DECODERS) as archive:
+        for half in ("encode", "decode"):
+            (folder / f"{half}.pt2").write_bytes(archive.read(f"bart/{half}.pt2"))
+    user = built_as_the_page_says(cli, folder, "bart-library", 1)
+    source, text = np.arange(2, 10), np.zeros(9, np.int64)
+    user.answer(
+        ctypes.c_void_p(source.ctypes.data), ctypes.c_void_p(text.ctypes.data), ctypes.c_int64(len(text))
+    )
+    (memory,) = edgekit.run("encode.pt2", {"input_ids": source[None]}).values()
+    session = Session(edgekit.convert("decode.pt2"))
+    for at, (token, following) in enumerate(itertools.pairwise(text)):
+        step = {"decoder_input_ids": np.array([[token]]), "cache_position": np.array([at])}
+        (logits,) = session.run(step | {"encoder_hidden_states": memory}).values()
+        assert logits.argmax() == following
+    assert len({*text[1:]}) > 1
 
 
 def test_quantized_files_are_entries_with_one_set_of_integers(cli: CommandLine, tiny_llama: Path) -> None:

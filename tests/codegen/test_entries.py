@@ -1,8 +1,6 @@
 """Libraries of several entries share weights, states and arena, and each computes what its graph does."""
 
-import ctypes
 import io
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +10,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
-from support.generated import C99, STRICT, compiled
+from support.entry_library import Library
 from support.language_models import folder as model_folder
 from support.language_models import members
 from support.tools import require_module
@@ -24,7 +22,6 @@ from edgekit.codegen.entry_summaries import entry_summaries
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.core import target as targets
 from edgekit.core.text.sampler import Sampler
-from edgekit.core.types import Array
 from edgekit.generation import continued
 
 FORMATS: Mapping[str, dict[str, Any]] = {
@@ -44,28 +41,6 @@ def decoder(folder: Path, tokens: int = 1, positions: int = 32) -> Graph:
 
 def quantized(graph: Graph, format: str) -> Graph:
     return edgekit.quantize_model(graph, None, **FORMATS[format])[0] if FORMATS[format] else graph
-
-
-class Library:
-    """A library that is compiled for this machine and loaded."""
-
-    def __init__(self, folder: Path) -> None:
-        units = [p.name for p in sorted(folder.glob("*.c")) if "selftest" not in p.name]
-        compiled(folder, "cc", *C99, *STRICT, "-O1", "-shared", "-fPIC", "-I.", "-o", "net.so", *units, "-lm")
-        self.code = ctypes.CDLL(str(folder / "net.so"))
-        headers = "".join(p.read_text() for p in folder.glob("*.h"))
-        self.sizes = {name: int(size) for name, size in re.findall(r"#define (\w+_SIZE) (\d+)", headers)}
-        self.arena = np.zeros(self.sizes["NET_ARENA_SIZE"] // 8 + 1, np.uint64)
-        self.state = np.zeros(self.sizes.get("NET_STATE_SIZE", 0) // 8 + 1, np.uint64)
-
-    def call(self, name: str, *arrays: Array) -> None:
-        getattr(self.code, name)(*(ctypes.c_void_p(array.ctypes.data) for array in arrays))
-
-    def step(self, entry: str, tokens: Array, position: int) -> Array:
-        logits = np.zeros(self.sizes["NET_LOGITS_SIZE"], np.float32)
-        at = np.array([position], np.int32)
-        self.call(entry, tokens.astype(np.int32), at, logits, self.state, self.arena)
-        return logits
 
 
 @pytest.mark.parametrize("family", ["llama", "qwen3"])
