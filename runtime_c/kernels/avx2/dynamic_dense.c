@@ -73,8 +73,6 @@
  * @pack w: O/16! I/8! o16 i8(04152637) : +8 u4 */
 #include "edgekit/contracts/dynamic_dense.h"
 
-#define EK_DR_BLOCK (EK_DR_VECTORS * EK_VF_LANES)
-
 /* What the sums of each group begin with: what weights have more takes part in every product. */
 EK_INLINE void EK_FN_offsets(
     const int8_t *EK_RESTRICT x, int32_t *EK_RESTRICT offsets, const struct EK_STRUCT *p)

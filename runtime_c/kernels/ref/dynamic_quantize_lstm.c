@@ -49,36 +49,21 @@ EK_INLINE void EK_FN_sums(const float *EK_RESTRICT x, const int8_t *EK_RESTRICT 
     }
 }
 
-/* One step of one sequence: h and c become what they are after the gates. */
-EK_INLINE void EK_FN_step(
-    const float *EK_RESTRICT gate, float *EK_RESTRICT h, float *EK_RESTRICT c, const int32_t size)
-{
-    for (int32_t i = 0; i < size; i++) {
-        const float in = ek_sigmoid_f32(gate[i]), keep = ek_sigmoid_f32(gate[2 * size + i]);
-        c[i] = keep * c[i] + in * ek_tanh_f32(gate[3 * size + i]);
-    }
-    for (int32_t i = 0; i < size; i++)
-        h[i] = ek_sigmoid_f32(gate[size + i]) * ek_tanh_f32(c[i]);
-}
-
 EK_KERNEL void EK_FN(const float *EK_RESTRICT x, const int8_t *EK_RESTRICT r, const float *EK_RESTRICT scale,
     const int32_t *EK_RESTRICT zero, const float *EK_RESTRICT h0, const float *EK_RESTRICT c0,
-    float *EK_RESTRICT y, float *EK_RESTRICT h, float *EK_RESTRICT c, float *EK_RESTRICT room,
+    float *EK_RESTRICT y, float *EK_RESTRICT h, float *EK_RESTRICT c, uint8_t *EK_RESTRICT scratch,
     const struct EK_STRUCT *p)
 {
     const int32_t size = p->size, all = p->batch * size;
-    float *const gate = room;
-    int16_t *const q = (int16_t *)(void *)(room + 4 * size);
-    for (int32_t i = 0; i < all; i++) {
-        h[i] = h0[i];
-        c[i] = c0[i];
-    }
+    float *const gate = (float *)(void *)scratch;
+    int16_t *const q = (int16_t *)(void *)(scratch + 16 * size);
+    ek_dynamic_lstm_start(h0, c0, h, c, all);
     for (int32_t step = 0; step < p->steps; step++) {
         const int32_t t = p->reverse ? p->steps - 1 - step : step;
         const float h_scale = EK_FN_state(h, q, all);
         for (int32_t n = 0; n < all; n += size) {
             EK_FN_sums(x + 4 * (t * all + n), r, scale, zero, q + n, gate, h_scale, size);
-            EK_FN_step(gate, h + n, c + n, size);
+            ek_dynamic_lstm_step(gate, h + n, c + n, size);
         }
         for (int32_t i = 0; i < all; i++)
             y[t * all + i] = h[i];

@@ -14,10 +14,10 @@ struct EK_STRUCT {
     int32_t reverse; /* 1: from the last t to the first */
 };
 
-/* room: 4 size floats and batch size int16_t. */
+/* scratch: 4 size floats and batch size int16_t. */
 EK_KERNEL void EK_FN(const float *EK_RESTRICT x, const int8_t *EK_RESTRICT r, const float *EK_RESTRICT scale,
     const int32_t *EK_RESTRICT zero, const float *EK_RESTRICT h0, const float *EK_RESTRICT c0,
-    float *EK_RESTRICT y, float *EK_RESTRICT h, float *EK_RESTRICT c, float *EK_RESTRICT room,
+    float *EK_RESTRICT y, float *EK_RESTRICT h, float *EK_RESTRICT c, uint8_t *EK_RESTRICT scratch,
     const struct EK_STRUCT *p);
 
 #endif

@@ -6,6 +6,7 @@
 
 /* How many rows share the loads of weights. */
 #define EK_DR_ROWS(kind) 4
+#define EK_DR_BLOCK 16 /* outputs */
 /* What weights have more. */
 #define EK_DR_OFFSET(kind) ((kind) == EK_S4_KIND ? 8 : 0)
 #define EK_DR_VECTORS 4

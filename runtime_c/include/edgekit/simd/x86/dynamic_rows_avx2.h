@@ -9,6 +9,7 @@
 #include "edgekit/simd/x86/i32x8_avx2.h"
 
 #define EK_DR_ROWS(kind) ((kind) == EK_S4_KIND ? 4 : 2)
+#define EK_DR_BLOCK 16 /* outputs */
 #define EK_DR_OFFSET(kind) ((kind) == EK_S4_KIND ? 8 : 0)
 #define EK_DR_VECTORS 2
 

@@ -7,6 +7,7 @@
 
 /* How many rows share the loads of weights. */
 #define EK_DR_ROWS(kind) 8
+#define EK_DR_BLOCK 32 /* outputs */
 
 EK_INLINE __m512i ek_x16_halves(const __m512i bytes)
 {

@@ -7,6 +7,7 @@
 
 /* How many rows share the loads of weights. */
 #define EK_DR_ROWS(kind) 4
+#define EK_DR_BLOCK 16 /* outputs */
 
 EK_INLINE __m256i ek_x8v_halves(const __m256i bytes)
 {
