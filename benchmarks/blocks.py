@@ -86,14 +86,14 @@ def cost(graph: Graph, target: str) -> float:
     return min(run.fastest for run in runs if run.fastest is not None)
 
 
-def measured(target: str, tell: Callable[[str], None]) -> Iterator[list[str]]:
+def measured(target: str, progress: Callable[[str], None]) -> Iterator[list[str]]:
     tile = tile_of(targets.load(target).isa)
     assert tile, f"no kernel for {target} leaves out blocks"
     for case in CASES:
         costs = []
         for share in SHARES:
             costs.append(cost(case.graph(share, tile), target))
-            tell(f"{target}, {case.title}, {share}%: {costs[-1]:,}")
+            progress(f"{target}, {case.title}, {share}%: {costs[-1]:,}")
         title = f"{target} {tile[0]} by {tile[1]}, {case.title}"
         yield [title, *(f"{found / costs[0]:.0%}" for found in costs[1:])]
 

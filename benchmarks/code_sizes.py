@@ -35,7 +35,7 @@ from edgekit.core import target as targets
 
 _FAMILIES = 5  # of layers in a library
 _REPEATED = 0.4  # of libraries that have each family twice
-_MOST = 0.9  # of the networks, which the stated error holds for
+_HELD_SHARE = 0.9  # of the networks, which the stated error holds for
 _FORMATS = ("int8", "int16", "int4", "bf16", "f32")  # at the ends of the names of networks
 _NOTE = """\
 Code and parameters of layers as the playground states them, which has no compiler for boards, against
@@ -174,7 +174,7 @@ def held_out(found: Sequence[Measured], name: str, like: str) -> Iterator[Off]:
 
 def _within(shares: Sequence[float]) -> float:
     """What most of them are within."""
-    return sorted(map(abs, shares))[int(_MOST * len(shares))]
+    return sorted(map(abs, shares))[int(_HELD_SHARE * len(shares))]
 
 
 def row(target: str, like: str, off: Sequence[Off]) -> list[str]:

@@ -11,7 +11,7 @@ from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.core.math_f32.numbers import LN2_HIGH, LN2_LOW, LOG2_E, coefficients
 
 Function = Callable[..., Expr]
-_LEAST, _MOST = 1.17549435e-38, 3.40282347e38  # of normal floats
+_MIN_NORMAL, _MAX_FLOAT = 1.17549435e-38, 3.40282347e38  # of normal floats
 _ROOT_HALF = 0x3F3504F3  # the bits of sqrt(1/2)
 
 
@@ -63,7 +63,7 @@ def expm1(k: KernelBuilder, x: Expr) -> Expr:
 
 
 def log(k: KernelBuilder, x: Expr) -> Expr:
-    is_tiny = k.let("is_tiny", x < _LEAST)
+    is_tiny = k.let("is_tiny", x < _MIN_NORMAL)
     n, f = _split(k, k.let("scaled", select(is_tiny, x * 8388608, x)))
     n = k.let("exponent", select(is_tiny, n - 23, n))
     return _ends(k, x, k.let("y", _joined(k, n, f, number(0, F32))))
@@ -71,7 +71,7 @@ def log(k: KernelBuilder, x: Expr) -> Expr:
 
 def log1p(k: KernelBuilder, x: Expr) -> Expr:
     """log(1 + x) without cancellation."""
-    inside = k.let("inside", select((x > -1) & (x <= _MOST), x, number(0, F32)))
+    inside = k.let("inside", select((x > -1) & (x <= _MAX_FLOAT), x, number(0, F32)))
     u = k.let("u", 1 + inside)
     lost = k.let("lost", select(inside > 1, (inside - u) + 1, (1 - u) + inside))
     n, f = _split(k, u)
@@ -103,7 +103,7 @@ def _ends(k: KernelBuilder, u: Expr, y: Expr) -> Expr:
     bits = k.let("bits", u.bits(U32))
     y = select(u < 0, (bits | 0x7FC00000).bits(F32), y)
     y = select(u.eq(0), (bits | 0xFF800000).bits(F32), y)
-    return select(u <= _MOST, y, u + u)
+    return select(u <= _MAX_FLOAT, y, u + u)
 
 
 def _plain(name: str) -> Function:

@@ -27,7 +27,7 @@ from edgekit.core.target import Target
 _BARE = Path(str(files("edgekit.runtime_c"))) / "bare"
 ENTRY = "edgekit_module.c"
 _ROOM = "edgekit_room.S"
-_MOST = 2**32 - wasm.PAGE  # bytes: more than any model has
+_MAX_MEMORY_BYTES = 2**32 - wasm.PAGE  # bytes: more than any model has
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ def _linked(
     command += [*wasm.LINK_FLAGS, f"-Wl,-z,stack-size={stack}"]
     if threads:  # a worker begins with a stack of its own
         command += ["-Wl,--shared-memory", "-Wl,--export=__stack_pointer"]
-    compiler.run([*command, *[f"-Wl,--max-memory={_MOST}"] * threads, "-o", "sized.wasm"], folder)
+    compiler.run([*command, *[f"-Wl,--max-memory={_MAX_MEMORY_BYTES}"] * threads, "-o", "sized.wasm"], folder)
     pages = wasm.pages((folder / "sized.wasm").read_bytes())
     limits = [f"-Wl,--initial-memory={pages * wasm.PAGE}", f"-Wl,--max-memory={pages * wasm.PAGE}"]
     limits += ["-Wl,--import-memory"] * threads

@@ -20,7 +20,7 @@ from edgekit.codegen.program import Constant, Program
 
 ID_BYTES = 16  # in front of the weights: what tells whose they are
 SECTION = "edgekit.weights"
-_FEW = 1 / 16  # of the bytes of a constant: what may differ from what loops make of it
+_MAX_DIFFERENT_SHARE = 1 / 16  # of the bytes of a constant: what may differ from what loops make of it
 _MAX_POSITION = 1 << 24  # of a byte that differs
 _MAX_GROWTH = 1.25  # of what a page fetches, for a file that other modules share
 
@@ -55,7 +55,7 @@ def _parts(constant: Constant, at: int) -> Iterator[Part]:
     made = np.frombuffer(gathered(loops, source).tobytes() if loops else b"", np.uint8)
     head = raw.size - made.size
     differ = np.flatnonzero(raw[head:] != made) if loops and head >= 0 else np.arange(raw.size)
-    if len(differ) > _FEW * made.size or made.size > _MAX_POSITION:
+    if len(differ) > _MAX_DIFFERENT_SHARE * made.size or made.size > _MAX_POSITION:
         yield Part(at, raw.tobytes(), packed.itemsize)
         return
     if head:

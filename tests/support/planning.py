@@ -31,7 +31,7 @@ from edgekit.core.target import Target
 
 TAKEN: dict[str, set[str]] = {}
 _TIMES = times.times()
-_MOST = "kernels/test_edges.py"  # takes most kernels of each set, so that many others need not be planned
+_EDGES = "kernels/test_edges.py"  # takes most kernels of each set, so that many others need not be planned
 # Their layers are drawn until there is one for each kernel, which takes long: they come when few are missing.
 _DRAWING = ("kernels/test_orders.py", "kernels/test_x86.py")
 
@@ -97,7 +97,7 @@ def _rank(item: pytest.Item) -> tuple[bool, bool, bool, float]:
     """Portable kernels, which all targets have, come first, then the edges, and files of tests that take
     little time."""
     file, _ = times.place(item.nodeid)
-    return file.startswith("kernels/"), file != _MOST, file in _DRAWING, sum(_TIMES.get(file, {}).values())
+    return file.startswith("kernels/"), file != _EDGES, file in _DRAWING, sum(_TIMES.get(file, {}).values())
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -15,7 +15,7 @@ import pytest
 from support.tools import ROOT
 
 _SPACE = 10_000_000  # of commits and of --random-seed: each has seeds of its own
-_MOST = 100_000  # seeds of a run
+_MAX_SEEDS = 100_000  # seeds of a run
 _WITHOUT_GIT = 17
 _times, _seed = 1, None
 
@@ -34,13 +34,13 @@ def configure(config: pytest.Config) -> None:
 
 def fresh(cases: int) -> list[int]:
     """The first seeds of blocks of so many cases. A run for a commit has one block, with seeds of its own."""
-    first = (_of_commit() if _seed is None else _seed) % _SPACE * _MOST
+    first = (_of_commit() if _seed is None else _seed) % _SPACE * _MAX_SEEDS
     return [first + i * cases for i in range(_times)]
 
 
 def same(cases: int) -> range:
     """Seeds that are the same for each commit; a run with --random-seed has others."""
-    first = 0 if _seed is None else _seed % _SPACE * _MOST
+    first = 0 if _seed is None else _seed % _SPACE * _MAX_SEEDS
     return range(first, first + cases * _times)
 
 

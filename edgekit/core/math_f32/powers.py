@@ -41,7 +41,7 @@ def _exp2(e: Array, sign: Array) -> Array:
 
 
 def _size(logarithm: Array, unit: Array, b: Array) -> Array:
-    """|logarithm| b in units of 2^-32, at most _MOST: where it would be shifted to the left, b is large."""
+    """|logarithm| b in units of 2^-32, up to _MAX_EXPONENT: where it would be shifted left, b is large."""
     size = np.abs(logarithm).astype(_U)
     low = bits(b).astype(np.int64)
     exponent = low >> 23

@@ -10,7 +10,7 @@
  * @rule e e_wide
  * @pack w: O/64 I o64 */
 /* Fully connected layer of int8 with several rows. Outputs of up to six rows advance together.
- * @as rvv/dense_int.rows m8=m4
+ * @as rvv/dense_int.rows4 m8=m4
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once
  * @when rows >= 4

@@ -11,7 +11,7 @@ from edgekit.core.types import DType
 
 _WINDOW = whole(DType.S16, 30)
 _POWERS = [2**k + d for k in range(64) for d in (-1, 0, 1)] + [2**64 - 1, 65535**2 + 65535, 65535**2 + 65536]
-_LONG = np.array([*_POWERS, *(int(v) for v in whole(DType.U64, 300))], np.uint64)
+_LARGE = np.array([*_POWERS, *(int(v) for v in whole(DType.U64, 300))], np.uint64)
 _WORDS = np.concatenate([np.array([v for v in _POWERS if v < 2**32], np.uint32), whole(DType.U32, 300)])
 _SMOOTH: dict[str, Any] = {
     "smoothing": 655,
@@ -50,7 +50,7 @@ CASES = (
         whole(DType.S16, 5),
         constant=(1, 2),
     ),
-    case(RoundedSqrt(), _LONG),
+    case(RoundedSqrt(), _LARGE),
     *(
         case(SpectralSubtraction(**_SMOOTH, clamping=clamping), _WORDS >> by, np.roll(_WORDS, 7))
         for clamping in (False, True)

@@ -7,7 +7,7 @@ from edgekit.core.ops.det import Det
 from edgekit.core.ops.grid_sample import GridSample
 from edgekit.core.types import DType
 
-_FAR = np.array([[[0, 1e30], [-1e30, 0], [np.inf, -np.inf], [-1, 1], [1, -1]]], np.float32)
+_OUTSIDE = np.array([[[0, 1e30], [-1e30, 0], [np.inf, -np.inf], [-1, 1], [1, -1]]], np.float32)
 
 CASES = (
     *(
@@ -21,7 +21,7 @@ CASES = (
             (normal(DType.F32, 1, 1, 4), uniform(DType.F32, -2, 2, 1, 5, 1)),
         )
     ),
-    *(case(GridSample(padding=p), normal(DType.F32, 1, 4, 5, 3), _FAR) for p in ("zeros", "border")),
+    *(case(GridSample(padding=p), normal(DType.F32, 1, 4, 5, 3), _OUTSIDE) for p in ("zeros", "border")),
     *(
         case(GridSample("cubic"), normal(d, 1, 4, 5, 3), uniform(grid, -2, 2, 1, 9, 2), ulps=8, summed=True)
         for d, grid in ((DType.F16, DType.F32), (DType.BF16, DType.F32), (DType.F64, DType.F64))
