@@ -36,22 +36,30 @@
 /* By SDOT.
  * @as dotprod/dynamic_dense
  * @for W=s8
- * @when inputs % 8 == 0 and group % 8 == 0 */
+ * @when inputs % 8 == 0 and group % 8 == 0
+ * @scratch 4 * rows * ((inputs + group - 1) // group) + rows * inputs */
 /* Weights of 4 bits, by SDOT.
  * @as dotprod/dynamic_dense.nibbles
  * @for W=s4
  * @when inputs % 8 == 0 and group % 8 == 0
- * @pack w: O/16! I/8! o16 i8(04152637) : +8 u4 */
+ * @pack w: O/8! I/8! o8 i8(04152637) : +8 u4
+ * @pack scale: O/8! I o8
+ * @pack b: O/8! o8
+ * @scratch 4 * rows * ((inputs + group - 1) // group) + rows * inputs */
 /* By SMMLA, eight inputs of an output side by side.
  * @as i8mm/dynamic_dense
  * @for W=s8
  * @when inputs % 8 == 0 and group % 8 == 0
- * @pack w: O/16! I/8! o16 i8 */
+ * @pack w: O/16! I/8! o16 i8
+ * @scratch 4 * rows * ((inputs + group - 1) // group) + rows * inputs */
 /* Weights of 4 bits, by SMMLA, eight inputs of an output side by side.
  * @as i8mm/dynamic_dense.nibbles
  * @for W=s4
  * @when inputs % 8 == 0 and group % 8 == 0
- * @pack w: O/16! I/8! o16/2(08192a3b4c5d6e7f) i8 o2 : +8 u4 */
+ * @pack w: O/8! I/8! o8/2(04152637) i8 o2 : +8 u4
+ * @pack scale: O/8! I o8
+ * @pack b: O/8! o8
+ * @scratch 4 * rows * ((inputs + group - 1) // group) + rows * inputs */
 /* In WebAssembly, two inputs of an output side by side.
  * @as wasm/dynamic_dense
  * @for W=s8
@@ -75,14 +83,14 @@
 
 /* What the sums of each group begin with: what weights have more takes part in every product. */
 EK_INLINE void EK_FN_offsets(
-    const int8_t *EK_RESTRICT x, int32_t *EK_RESTRICT offsets, const struct EK_STRUCT *p)
+    const int8_t *EK_RESTRICT x, int32_t *EK_RESTRICT offsets, const int32_t step, const struct EK_STRUCT *p)
 {
-    for (int32_t start = 0; start < p->inputs; start += p->group) {
+    for (int32_t start = 0; start < p->inputs; start += p->group, offsets += step) {
         const int32_t left = p->inputs - start, end = start + (left < p->group ? left : p->group);
         int32_t sum = 0;
         for (int32_t i = start; i < end; i++)
             sum += x[i];
-        *offsets++ = sum * -EK_DR_OFFSET(EK_KIND_W);
+        *offsets = sum * -EK_DR_OFFSET(EK_KIND_W);
     }
 }
 
@@ -93,23 +101,25 @@ EK_INLINED void EK_FN_tile(const int8_t *EK_RESTRICT x, const float *EK_RESTRICT
     const struct EK_STRUCT *p)
 {
     const int32_t groups = (p->inputs + p->group - 1) / p->group;
-    ek_vf total[EK_DR_VECTORS * 8];
-    ek_dr_ints sum[EK_DR_VECTORS * 8];
-    EK_UNROLLED_FOR(32, int32_t k = 0; k < EK_DR_VECTORS * rows; k++)
+    const int32_t block = EK_DR_VECTORS(EK_KIND_W) * EK_VF_LANES;
+    ek_vf total[EK_DR_VECTORS(EK_KIND_W) * 8];
+    ek_dr_ints sum[EK_DR_VECTORS(EK_KIND_W) * 8];
+    EK_UNROLLED_FOR(32, int32_t k = 0; k < EK_DR_VECTORS(EK_KIND_W) * rows; k++)
         total[k] = ek_vf_set(0);
-    for (int32_t g = 0, start = 0; g < groups; g++, start += p->group, scale += EK_DR_BLOCK) {
+    for (int32_t g = 0, start = 0; g < groups; g++, start += p->group, scale += block) {
         const int32_t rest = p->inputs - start, count = rest < p->group ? rest : p->group;
-        EK_UNROLLED_FOR(32, int32_t k = 0; k < EK_DR_VECTORS * rows; k++)
-            sum[k] = ek_dr_same(offsets[k / EK_DR_VECTORS * groups + g]);
-        ek_dr_products(sum, x + start, p->inputs, w, count, rows, EK_KIND_W);
-        w += count * EK_DR_BLOCK / (EK_KIND_W == EK_S4_KIND ? 2 : 1);
-        EK_UNROLLED_FOR(32, int32_t k = 0; k < EK_DR_VECTORS * rows; k++) {
-            const ek_vf factor = ek_vf_weights(scale, k % EK_DR_VECTORS * EK_VF_LANES, EK_KIND_C);
+        EK_UNROLLED_FOR(32, int32_t k = 0; k < EK_DR_VECTORS(EK_KIND_W) * rows; k++)
+            sum[k] = EK_DR_START(offsets, g, groups, k, rows, EK_DR_VECTORS(EK_KIND_W));
+        ek_dr_products(sum, x + EK_DR_INPUT(start, rows), p->inputs, w, count, rows, EK_KIND_W);
+        w += count * block / (EK_KIND_W == EK_S4_KIND ? 2 : 1);
+        EK_UNROLLED_FOR(32, int32_t k = 0; k < EK_DR_VECTORS(EK_KIND_W) * rows; k++) {
+            const ek_vf factor = EK_DR_FACTOR(scale, k, rows, EK_DR_VECTORS(EK_KIND_W), EK_KIND_C);
             total[k] = ek_vf_add(total[k], ek_vf_mul(factor, ek_dr_reals(sum[k])));
         }
     }
-    EK_UNROLLED_FOR(32, int32_t k = 0; k < EK_DR_VECTORS * rows; k++) {
-        const int32_t at = k % EK_DR_VECTORS * EK_VF_LANES, r = k / EK_DR_VECTORS;
+    EK_DR_IN_ORDER(total, rows, EK_DR_VECTORS(EK_KIND_W))
+    EK_UNROLLED_FOR(32, int32_t k = 0; k < EK_DR_VECTORS(EK_KIND_W) * rows; k++) {
+        const int32_t at = k % EK_DR_VECTORS(EK_KIND_W) * EK_VF_LANES, r = k / EK_DR_VECTORS(EK_KIND_W);
         const ek_vf product = ek_vf_mul(total[k], ek_vf_set(s[r]));
         const ek_vf v = ek_vf_clamp(ek_vf_add(product, ek_vf_load(b + at, EK_VF_LANES)), p->lo, p->hi);
         if (at < left)
@@ -122,16 +132,19 @@ EK_KERNEL void EK_FN(const int8_t *EK_RESTRICT x, const float *EK_RESTRICT s, co
     uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
 {
     const int32_t groups = (p->inputs + p->group - 1) / p->group, most = EK_DR_ROWS(EK_KIND_W);
+    const int32_t block = EK_DR_VECTORS(EK_KIND_W) * EK_VF_LANES;
     int32_t *const offsets = (int32_t *)(void *)scratch;
+    const int8_t *const tiles = EK_DR_TILES(x, scratch + 4 * p->rows * groups, p->rows, p->inputs);
     for (int32_t r = 0; r < p->rows; r++)
-        EK_FN_offsets(x + r * p->inputs, offsets + r * groups, p);
-    for (int32_t o = 0; o < p->outputs; o += EK_DR_BLOCK) {
+        EK_FN_offsets(
+            x + r * p->inputs, offsets + EK_DR_PLACE(r, p->rows, groups), EK_DR_STEP(r, p->rows), p);
+    for (int32_t o = 0; o < p->outputs; o += block) {
         const uint8_t *const of_w = (const uint8_t *)w + o * p->inputs / (EK_KIND_W == EK_S4_KIND ? 2 : 1);
         const EK_C *const of_scale = scale + o * groups;
         const int32_t left = p->outputs - o;
         int32_t r = 0;
         for (; r + most <= p->rows; r += most)
-            EK_FN_tile(x + r * p->inputs, s + r, of_w, of_scale, b + o, y + r * p->outputs + o,
+            EK_FN_tile(tiles + r * p->inputs, s + r, of_w, of_scale, b + o, y + r * p->outputs + o,
                 offsets + r * groups, left, most, p);
         for (; r < p->rows; r++)
             EK_FN_tile(x + r * p->inputs, s + r, of_w, of_scale, b + o, y + r * p->outputs + o,

@@ -6,6 +6,7 @@
 #ifndef EDGEKIT_DYNAMIC_ROWS_RELAXED_H
 #define EDGEKIT_DYNAMIC_ROWS_RELAXED_H
 
+#include "edgekit/loops/dynamic_rows.h"
 #include "edgekit/simd/wasm/f32_wasm.h"
 #include "edgekit/simd/wasm/relaxed_products_wasm.h"
 
@@ -14,7 +15,7 @@
 #define EK_DR_BLOCK 16 /* outputs */
 /* What weights have more. */
 #define EK_DR_OFFSET(kind) ((kind) == EK_S4_KIND ? 8 : ek_four_unsigned_wasm() ? 128 : 0)
-#define EK_DR_VECTORS 4
+#define EK_DR_VECTORS(kind) 4
 
 typedef v128_t ek_dr_ints;
 

@@ -3,6 +3,7 @@
 #ifndef EDGEKIT_DYNAMIC_ROWS_WASM_H
 #define EDGEKIT_DYNAMIC_ROWS_WASM_H
 
+#include "edgekit/loops/dynamic_rows.h"
 #include "edgekit/simd/wasm/f32_wasm.h"
 
 /* How many rows share the loads of weights. */
@@ -10,7 +11,7 @@
 #define EK_DR_BLOCK 16 /* outputs */
 /* What weights have more. */
 #define EK_DR_OFFSET(kind) ((kind) == EK_S4_KIND ? 8 : 0)
-#define EK_DR_VECTORS 4
+#define EK_DR_VECTORS(kind) 4
 
 typedef v128_t ek_dr_ints;
 

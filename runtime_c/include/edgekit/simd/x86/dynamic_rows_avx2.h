@@ -5,13 +5,14 @@
 #ifndef EDGEKIT_DYNAMIC_ROWS_AVX2_H
 #define EDGEKIT_DYNAMIC_ROWS_AVX2_H
 
+#include "edgekit/loops/dynamic_rows.h"
 #include "edgekit/simd/x86/f32_avx2.h"
 #include "edgekit/simd/x86/i32x8_avx2.h"
 
 #define EK_DR_ROWS(kind) ((kind) == EK_S4_KIND ? 4 : 2)
 #define EK_DR_BLOCK 16 /* outputs */
 #define EK_DR_OFFSET(kind) ((kind) == EK_S4_KIND ? 8 : 0)
-#define EK_DR_VECTORS 2
+#define EK_DR_VECTORS(kind) 2
 
 typedef __m256i ek_dr_ints;
 

@@ -5,11 +5,12 @@
 #ifndef EDGEKIT_DYNAMIC_ROWS_VNNI_H
 #define EDGEKIT_DYNAMIC_ROWS_VNNI_H
 
+#include "edgekit/loops/dynamic_rows.h"
 #include "edgekit/loops/weight_kinds.h"
 
 /* What weights have more, here. */
 #define EK_DR_OFFSET(kind) ((kind) == EK_S4_KIND ? 8 : 128)
-#define EK_DR_VECTORS 2
+#define EK_DR_VECTORS(kind) 2
 
 typedef EK_WIDE(ints) ek_dr_ints;
 
