@@ -8,7 +8,7 @@ from typing import TypeVar
 import numpy as np
 
 from edgekit.core.builder import Builder
-from edgekit.core.ir import Graph
+from edgekit.core.ir import Graph, State
 from edgekit.core.ops import Op
 from edgekit.core.types import Array, DType, Quant, Type, Value
 
@@ -29,6 +29,7 @@ class Layers:
     builder: Builder = field(default_factory=Builder)
     inputs: list[str] = field(default_factory=list)
     outputs: list[str] = field(default_factory=list)
+    states: list[State] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.rng = np.random.default_rng(self.seed)
@@ -38,7 +39,7 @@ class Layers:
         return self.kinds[0].is_integer
 
     def graph(self) -> Graph:
-        return self.builder.graph("layers", self.inputs, self.outputs)
+        return self.builder.graph("layers", self.inputs, self.outputs, states=self.states)
 
     # Numbers
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from benchmarks import calibration_decoders as decoders
 from benchmarks import calibration_layers as layers
 from edgekit.core.types import DType
 
@@ -31,4 +32,7 @@ PLANS: Sequence[Plan] = (
     # Weights of which blocks are zero.
     ((_S8, _S8, _S8), "E", layers.PRUNED),
     ((_S8, _S8, _S8), "tfl", layers.PRUNED),
+    # Decoders.
+    ((_F32, _F32, _F32), "E", decoders.DECODERS),
+    ((_F32, _F32, _F32), "E", decoders.ROWS),
 )

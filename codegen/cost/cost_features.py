@@ -69,6 +69,13 @@ def _work(call: Call, constants: Mapping[str, int]) -> Iterator[tuple[str, float
     yield "odd outputs", positions * (given.get("out_c", given.get("outputs", 0)) % 4)
     if isinstance(n, tuple):
         yield from _rows(call, n)
+    if "keys" in given and "queries" in given:
+        yield from _attention(given)
+    if "group" in given and "outputs" in given:
+        yield from _groups(given)
+    if "count" in given and "outer" in given and isinstance(n, int):  # of a cache
+        yield "written rows", given["outer"] * given["count"]
+        yield "written cells", given["outer"] * given["count"] * n
     if "inner" in given and "columns" in given:
         yield from _matrices(given, prod(n) if isinstance(n, tuple) else 1)
     if "taps" in given and "out_n" in given:
@@ -95,6 +102,27 @@ def _rows(call: Call, n: tuple[int, ...]) -> Iterator[tuple[str, float]]:
     yield "short row cells", count * last * (is_dense and not is_long)
     yield "strided row cells", count * last * (not is_dense)
     yield "row words", count * -(-last // 4)
+
+
+def _attention(given: Mapping[str, int]) -> Iterator[tuple[str, float]]:
+    """Of queries to all rows of a cache, sixteen at a time; those of two heads may share a row."""
+    queries = given["heads"] * given["queries"]
+    yield "queries", queries
+    yield "query cells", queries * (given["size"] + given["values"])
+    yield "key blocks", queries * -(-given["keys"] // 16)
+    yield "key block cells", queries * -(-given["keys"] // 16) * given["values"]
+    yield "scores", queries * given["keys"]
+
+
+def _groups(given: Mapping[str, int]) -> Iterator[tuple[str, float]]:
+    """Of layers whose weights have scales for groups, four outputs at a time, of one row or of two."""
+    groups, fours = -(-given["inputs"] // given["group"]), -(-given["outputs"] // 4)
+    rows = given.get("rows", 1)
+    yield "fours of outputs", rows * fours
+    yield "fours of paired outputs", (rows + 1) // 2 * fours
+    yield "groups of rows", rows * groups
+    yield "groups of outputs", rows * fours * groups
+    yield "groups of paired outputs", (rows + 1) // 2 * fours * groups
 
 
 def _matrices(given: Mapping[str, int], count: int) -> Iterator[tuple[str, float]]:

@@ -10,6 +10,7 @@ import pytest
 from support.command_line import DIGITS
 from support.tools import require, require_module, require_shared
 
+from benchmarks import decoder
 from edgekit import api
 from edgekit.codegen.compilation import toolchain
 from edgekit.codegen.cost import counting, instructions
@@ -80,6 +81,19 @@ def test_layers_of_networks_of_16_bits_are_known(name: str, exports: Path) -> No
     assert (
         sum(abs((a.instructions or 0) - (b.instructions or 0)) for a, b in each) < found.error * truth.total
     )
+
+
+@pytest.mark.parametrize("format", ["int8", "int4"])
+@pytest.mark.parametrize("core", ["cortex-m7", "cortex-m55"])
+def test_a_token_of_a_decoder_is_estimated(core: str, format: str) -> None:
+    """The last one that its caches hold: attention reads all rows."""
+    require("qemu-system-arm")
+    require_module("ziglang")
+    graph, target = decoder.model(format), targets.load(core)
+    found, truth = instructions.estimated(compile_graph(graph, target), "speed"), decoder.count(graph, target)
+    assert found is not None
+    assert set(found.unknown) == {f"ek_{name}__ref" for name in ("cast_s32_f32", "cos_f32", "sin_f32")}
+    assert abs(found.total / truth[""] - 1) < 0.05
 
 
 @pytest.mark.parametrize("core", CALIBRATED)

@@ -1,5 +1,6 @@
 /* Rows of a table of integers with a scale for each group.
  * @also gather_groupwise_symmetric
+ * @when block == 1
  * @pack w: O I
  * @pack scale: O I
  * @pack zero: O I */
