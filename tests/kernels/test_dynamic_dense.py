@@ -20,6 +20,7 @@ TARGETS: tuple[tuple[str, str, Optimize, str], ...] = (
     ("cortex-m7", "zig", "speed", "-O2"),
     ("cortex-m33", "arm-none-eabi-gcc", "size", "-O1"),
     ("cortex-m55", "arm-none-eabi-gcc", "size", "-Os"),
+    ("cortex-m55", "arm-none-eabi-gcc", "speed", "-O3"),
     ("cortex-m55", "zig", "size", "-Os"),
     ("cortex-m85", "zig", "speed", "-O2"),
 )

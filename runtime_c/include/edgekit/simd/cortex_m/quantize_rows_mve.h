@@ -41,7 +41,7 @@ static inline void ek_mve_rounded_row(const float *x, int8_t *y, int32_t n, cons
             "vstrb.32 q0, [%[y]], #4\n"
             "letp lr, 1b\n"
         "2:\n"
-        : [x] "+r"(x), [y] "+r"(y)
+        : [x] "+r"(x), [y] "+l"(y)
         : [n] "r"(n), [factors] "w"(factors), [shift] "w"(shift)
         : "q0", "lr", "memory");
 }
