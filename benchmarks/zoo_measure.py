@@ -12,7 +12,7 @@ import numpy as np
 
 from benchmarks.results import machine
 from benchmarks.zoo_files import ModelFile
-from benchmarks.zoo_int8 import int8_quality, int8_quality_of_onnx_runtime
+from benchmarks.zoo_int8 import CALIBRATIONS, TEST, int8_quality, int8_quality_of_onnx_runtime
 from benchmarks.zoo_peers import Peer, peer
 from benchmarks.zoo_times import ratio
 from edgekit import api
@@ -73,7 +73,8 @@ class Columns:
     @property
     def int8(self) -> str:
         macs = f"{self.int8_macs / 1e6:g} M MACs"
-        return f"int8 in {self.int8_seconds:g} s of files up to {macs}" * bool(self.int8_seconds)
+        data = f"{CALIBRATIONS} calibrations, {TEST} fresh samples"
+        return f"int8 in {self.int8_seconds:g} s of files up to {macs}, {data}" * bool(self.int8_seconds)
 
     @property
     def int8_peer(self) -> str:

@@ -1,5 +1,6 @@
 """The smallest model files of benchmarks/zoo_models give what the runtimes of their formats give."""
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -210,3 +211,35 @@ def test_results_of_the_zoo_are_kept_beside_those_of_other_files(
     zoo.keep("b", Result("b", 2))
     zoo.keep("a", Result("a", 3))
     assert {key: result.bytes for key, result in zoo.known().items()} == {"a": 3, "b": 2}
+
+
+def test_an_empty_cell_says_whether_it_was_measured() -> None:
+    from benchmarks.zoo import _row
+    from benchmarks.zoo_measure import RIGHT, SIZES, Columns, Result
+
+    columns = Columns(rounds=5, int8_seconds=9, int8_macs=10**6)
+    measured = Result(
+        "net", 2_000, compared=1.0, flash=3_000, ram=4_000, macs=5_000_000, int8="40.1", peer="LiteRT"
+    )
+    known = dataclasses.replace(measured, columns=columns.all())
+    assert _row(known) == ["net", "2", "yes", "3.0", "4.0", "5.00", "40.1", "-", "-"]
+    right = Result("net", 2_000, peer="LiteRT", columns=[RIGHT])
+    assert _row(right)[3:] == ["?"] * 6
+    assert _row(dataclasses.replace(right, columns=[RIGHT, SIZES, columns.times]))[3:] == ["-"] * 3 + [
+        "?",
+        "?",
+        "-",
+    ]
+
+
+def test_the_quality_of_int8_is_the_mean_of_several_calibrations(monkeypatch: pytest.MonkeyPatch) -> None:
+    from benchmarks import zoo_int8
+
+    first: list[int] = []
+    found = iter(["40.0", "37.0", "34.0", "36.0", "more than 9 s"])
+    monkeypatch.setattr(
+        zoo_int8, "_within", lambda _seconds, _work, given: first.append(given[-1]) or next(found)
+    )
+    assert zoo_int8._mean(9, None, ("net",)) == "37.0"
+    assert first == [100, 132, 164]
+    assert zoo_int8._mean(9, None, ("net",)) == "more than 9 s"
