@@ -180,14 +180,17 @@ def test_floats_with_weights_of_32_16_and_8_bits(optimize: Optimize, tmp_path: P
     assert {f"ek_{name}__neon" for name in names} <= kernels
 
 
-def test_weights_of_16_bits_give_what_they_give_as_floats(tmp_path: Path) -> None:
+@pytest.mark.parametrize("dtype", [DType.BF16, DType.F16])
+def test_weights_of_16_bits_give_what_they_give_as_floats(dtype: DType, tmp_path: Path) -> None:
+    """Subnormal numbers of 16 bits, too."""
     builder, random = Builder(), np.random.default_rng(2027)
     inputs: dict[str, Array] = {}
     pairs: list[tuple[str, ...]] = []
     for op, image, shape in LAYERS:
         x = builder.input(f"x{len(inputs)}", Type(DType.F32, image))
         inputs[x] = random.normal(size=image).astype(np.float32)
-        weights = random.normal(size=shape).astype(DType.BF16.numpy)
+        weights = random.normal(size=shape) * random.choice((1, 1, 2.0**-15, 2.0**-24), shape)
+        weights = weights.astype(dtype.numpy)
         bias = builder.const(random.normal(size=shape[0]).astype(np.float32))
         both = (builder.const(weights), builder.const(weights.astype(np.float32)))
         pairs.append(tuple(builder.add(op, x, w, bias)[0] for w in both))

@@ -182,6 +182,7 @@ LAYERS[DType.BF16] = {
     "depthwise2d_f32_bf16_m1_bf16",
 }
 LAYERS[DType.BF16] |= {"dense_f32_bf16_bf16", "conv2d_add_f32_bf16_unpacked_bf16", "conv2d_add_f32_bf16_bf16"}
+LAYERS[DType.F16] = {name.replace("bf16", "f16") for name in LAYERS[DType.BF16]}
 LAYERS[DType.S8] = {"conv2d_scaled_f32_s8", "conv2d_scaled_f32_s8_unpacked", "dense_scaled_f32_s8"}
 
 

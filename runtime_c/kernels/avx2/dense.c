@@ -38,6 +38,11 @@
  * @for T=f32 W=bf16 B=f32
  * @pack w: O/16!4 I o16
  * @order rows 4 4 */
+/* Fully connected layer of floats with weights of 16 bits.
+ * @as neon/dense.f16 f32=f16
+ * @for T=f32 W=f16 B=f32
+ * @pack w: O/16!4 I o16
+ * @order rows 4 4 */
 /* Fully connected layer with NEON. Subnormal numbers count as 0, as this unit has it.
  * @as neon32/dense
  * @for T=f32 W=f32 B=f32
@@ -46,6 +51,11 @@
 /* Fully connected layer of floats with weights of 16 bits.
  * @as neon32/dense.bf16 f32=bf16
  * @for T=f32 W=bf16 B=f32
+ * @pack w: O/16!4 I o16
+ * @order rows 2 2 */
+/* Fully connected layer of floats with weights of 16 bits.
+ * @as neon32/dense.f16 f32=f16
+ * @for T=f32 W=f16 B=f32
  * @pack w: O/16!4 I o16
  * @order rows 2 2 */
 /* Fully connected layer of floats with weights of bytes: scales are in place of what is added.
@@ -66,6 +76,11 @@
 /* Fully connected layer of floats with weights of 16 bits.
  * @as riscvf/dense.bf16 f32=bf16
  * @for T=f32 W=bf16 B=f32
+ * @pack w: O/4 I o4
+ * @order rows 4 4 */
+/* Fully connected layer of floats with weights of 16 bits.
+ * @as riscvf/dense.f16 f32=f16
+ * @for T=f32 W=f16 B=f32
  * @pack w: O/4 I o4
  * @order rows 4 4 */
 /* Fully connected layer of floats with weights of bytes: scales are in place of what is added.

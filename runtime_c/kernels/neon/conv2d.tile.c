@@ -20,6 +20,18 @@
  * @scratch + (16 if k_h * k_w == 1 and stride_h * stride_w == 1 and out_h == in_h and out_w == in_w and step_c == 1
  * @scratch else 16 * k_h * k_w * in_c)
  * @order pixels 4 4 */
+/* Convolution of floats with weights of 16 bits, which are widened once, where that pays: for many pixels, and more
+ * than a few weights.
+ * @as neon/conv2d.unpacked_f16 f32_once=f16_once
+ * @also conv2d_add
+ * @apart
+ * @for T=f32 W=f16 B=f32
+ * @when (groups == 1 or out_c % (4 * groups) == 0)
+ * @when batch * out_h * out_w > 12 and 96 * groups < out_c * k_h * k_w * in_c <= 65536 * groups
+ * @scratch (out_c + 3) // 4 * 16 * k_h * k_w * in_c // groups
+ * @scratch + (16 if k_h * k_w == 1 and stride_h * stride_w == 1 and out_h == in_h and out_w == in_w and step_c == 1
+ * @scratch else 16 * k_h * k_w * in_c)
+ * @order pixels 4 4 */
 /* Convolution of floats with weights of 16 bits, which are widened where they are loaded.
  * @as neon/conv2d.bf16 f32=bf16 bf16_once=f32_once
  * @also conv2d_add
@@ -27,11 +39,29 @@
  * @for T=f32 W=bf16 B=f32
  * @when (groups == 1 or out_c % (4 * groups) == 0)
  * @order pixels 4 4 */
+/* Convolution of floats with weights of 16 bits, which are widened where they are loaded.
+ * @as neon/conv2d.f16 f32=f16 f16_once=f32_once
+ * @also conv2d_add
+ * @apart
+ * @for T=f32 W=f16 B=f32
+ * @when (groups == 1 or out_c % (4 * groups) == 0)
+ * @order pixels 4 4 */
 /* Convolution of floats with weights of 16 bits, which are widened once, where that pays: for many pixels.
  * @as neon32/conv2d.unpacked_bf16 f32_once=bf16_once
  * @also conv2d_add
  * @apart
  * @for T=f32 W=bf16 B=f32
+ * @when (groups == 1 or out_c % (4 * groups) == 0)
+ * @when batch * out_h * out_w > 12 and out_c * k_h * k_w * in_c <= 65536 * groups
+ * @scratch (out_c + 3) // 4 * 16 * k_h * k_w * in_c // groups
+ * @scratch + (16 if k_h * k_w == 1 and stride_h * stride_w == 1 and out_h == in_h and out_w == in_w and step_c == 1
+ * @scratch else 16 * k_h * k_w * in_c)
+ * @order pixels 4 2 */
+/* Convolution of floats with weights of 16 bits, which are widened once, where that pays: for many pixels.
+ * @as neon32/conv2d.unpacked_f16 f32_once=f16_once
+ * @also conv2d_add
+ * @apart
+ * @for T=f32 W=f16 B=f32
  * @when (groups == 1 or out_c % (4 * groups) == 0)
  * @when batch * out_h * out_w > 12 and out_c * k_h * k_w * in_c <= 65536 * groups
  * @scratch (out_c + 3) // 4 * 16 * k_h * k_w * in_c // groups
@@ -51,6 +81,13 @@
  * @also conv2d_add
  * @apart
  * @for T=f32 W=bf16 B=f32
+ * @when (groups == 1 or out_c % (4 * groups) == 0)
+ * @order pixels 4 2 */
+/* Convolution of floats with weights of 16 bits, which are widened where they are loaded.
+ * @as neon32/conv2d.f16 f32=f16 f16_once=f32_once
+ * @also conv2d_add
+ * @apart
+ * @for T=f32 W=f16 B=f32
  * @when (groups == 1 or out_c % (4 * groups) == 0)
  * @order pixels 4 2 */
 /* Convolution of floats with weights of bytes: scales are in place of what is added. They are widened where they are
@@ -100,6 +137,13 @@
  * @also conv2d_add
  * @apart
  * @for T=f32 W=bf16 B=f32
+ * @pack w: G O/4 H W I o4
+ * @order pixels 4 4 */
+/* Convolution of floats with weights of 16 bits.
+ * @as riscvf/conv2d.f16 f32=f16 f16_once=f32_once
+ * @also conv2d_add
+ * @apart
+ * @for T=f32 W=f16 B=f32
  * @pack w: G O/4 H W I o4
  * @order pixels 4 4 */
 /* Convolution of floats with weights of bytes: scales are in place of what is added.

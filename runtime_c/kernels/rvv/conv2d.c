@@ -30,11 +30,25 @@
  * @apart
  * @for T=f32 W=bf16 B=f32
  * @order pixels 16 5 */
+/* Convolution of floats with weights of 16 bits.
+ * @as rvv/conv2d.f16 f32=f16 f16_once=f32_once
+ * @also conv2d_add
+ * @apart
+ * @for T=f32 W=f16 B=f32
+ * @order pixels 16 5 */
 /* Convolution of floats with weights of 16 bits, for few outputs.
  * @as rvv/conv2d.bf16_oc16 fm4=fm2 f32=bf16 bf16_once=f32_once
  * @also conv2d_add
  * @apart
  * @for T=f32 W=bf16 B=f32
+ * @when out_c // groups <= 16
+ * @scratch 4 * k_h * (11 * stride_w + (k_w - 1) * dilation_w + 1) * (in_c // groups)
+ * @order pixels 8 12 */
+/* Convolution of floats with weights of 16 bits, for few outputs.
+ * @as rvv/conv2d.f16_oc16 fm4=fm2 f32=f16 f16_once=f32_once
+ * @also conv2d_add
+ * @apart
+ * @for T=f32 W=f16 B=f32
  * @when out_c // groups <= 16
  * @scratch 4 * k_h * (11 * stride_w + (k_w - 1) * dilation_w + 1) * (in_c // groups)
  * @order pixels 8 12 */

@@ -16,9 +16,18 @@
  * @as rvv/dense.bf16 fm8=fm4 f32=bf16
  * @for T=f32 W=bf16 B=f32
  * @order rows 16 5 */
+/* Fully connected layer of floats with weights of 16 bits: up to five rows, as many outputs as four vector registers hold.
+ * @as rvv/dense.f16 fm8=fm4 f32=f16
+ * @for T=f32 W=f16 B=f32
+ * @order rows 16 5 */
 /* Fully connected layer of floats with weights of 16 bits, for one row or two.
  * @as rvv/dense.bf16_rows2 f32=bf16
  * @for T=f32 W=bf16 B=f32
+ * @when rows <= 2
+ * @order rows 32 3 */
+/* Fully connected layer of floats with weights of 16 bits, for one row or two.
+ * @as rvv/dense.f16_rows2 f32=f16
+ * @for T=f32 W=f16 B=f32
  * @when rows <= 2
  * @order rows 32 3 */
 /* Fully connected layer of floats with weights of bytes: scales are in place of what is added. Up to five rows, as many

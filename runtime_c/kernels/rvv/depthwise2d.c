@@ -16,6 +16,11 @@
  * @for T=f32 W=bf16 B=f32
  * @when in_c == out_c
  * @order pixels 16 3 */
+/* Depthwise convolution of floats with weights of 16 bits.
+ * @as rvv/depthwise2d.f16 f32=f16
+ * @for T=f32 W=f16 B=f32
+ * @when in_c == out_c
+ * @order pixels 16 3 */
 /* Depthwise convolution of floats with weights of bytes: scales are in place of what is added.
  * @as rvv/depthwise2d_scaled f32=s8
  * @for T=f32 W=s8 B=f32
@@ -29,6 +34,11 @@
 /* Depthwise convolution of floats with weights of 16 bits.
  * @as riscvf/depthwise2d.bf16 f32=bf16
  * @for T=f32 W=bf16 B=f32
+ * @when in_c == out_c
+ * @order pixels 1 8 */
+/* Depthwise convolution of floats with weights of 16 bits.
+ * @as riscvf/depthwise2d.f16 f32=f16
+ * @for T=f32 W=f16 B=f32
  * @when in_c == out_c
  * @order pixels 1 8 */
 /* Depthwise convolution of floats with weights of bytes: scales are in place of what is added.

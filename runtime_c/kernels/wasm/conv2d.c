@@ -7,6 +7,20 @@
  * @pack b: O/8! o8
  * @scratch 16 if pad_top + pad_left == 0 and (out_w - 1) * stride_w + k_w <= in_w and (out_h - 1) * stride_h + (k_h - 1) * dilation_h < in_h
  * @scratch else 4 * ((out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1) * ((out_w - 1) * stride_w + k_w) * in_c */
+/* Convolution of floats with weights of 16 bits, which are widened once, eight outputs at a time.
+ * @as wasm/conv2d.bf16 f32=bf16
+ * @for T=f32 W=bf16 B=f32
+ * @when groups == 1 and dilation_w == 1 and step_c == 1
+ * @when step_w == in_c and step_h == in_w * in_c
+ * @scratch 32 * k_h * k_w * in_c + (16 if pad_top + pad_left == 0 and (out_w - 1) * stride_w + k_w <= in_w and (out_h - 1) * stride_h + (k_h - 1) * dilation_h < in_h
+ * @scratch else 4 * ((out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1) * ((out_w - 1) * stride_w + k_w) * in_c) */
+/* Convolution of floats with weights of 16 bits, which are widened once, eight outputs at a time.
+ * @as wasm/conv2d.f16 f32=f16
+ * @for T=f32 W=f16 B=f32
+ * @when groups == 1 and dilation_w == 1 and step_c == 1
+ * @when step_w == in_c and step_h == in_w * in_c
+ * @scratch 32 * k_h * k_w * in_c + (16 if pad_top + pad_left == 0 and (out_w - 1) * stride_w + k_w <= in_w and (out_h - 1) * stride_h + (k_h - 1) * dilation_h < in_h
+ * @scratch else 4 * ((out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1) * ((out_w - 1) * stride_w + k_w) * in_c) */
 #include "edgekit/contracts/conv2d.h"
 
 /* The image with its borders. */
@@ -28,16 +42,18 @@ EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
     const int32_t columns = (p->out_w - 1) * p->stride_w + p->k_w;
     const int32_t is_whole = p->pad_top + p->pad_left == 0 && columns <= p->in_w && rows <= p->in_h;
     const int32_t row_step = (is_whole ? p->in_w : columns) * p->in_c;
+    const int32_t taps = p->k_h * p->k_w * p->in_c, widened = ek_weight_bytes(EK_F32_KIND) < 4 ? 8 * taps : 0;
     const int32_t is_line = p->out_w * p->stride_w * p->in_c == p->stride_h * row_step;
     for (int32_t n = 0; n < p->batch; n++) {
         const float *image = x + n * p->in_h * p->in_w * p->in_c;
-        float *const bordered = (float *)(void *)scratch;
-        const struct ek_lines_f32_wasm lines = {is_whole ? image : bordered, w, b,
+        float *const room = (float *)(void *)scratch, *const bordered = room + widened;
+        const struct ek_lines_f32_wasm lines = {is_whole ? image : bordered, b,
             y + n * p->out_h * p->out_w * p->out_c, is_line ? 1 : p->out_h, p->stride_h * row_step,
             p->stride_w * p->in_c, is_line ? p->out_h * p->out_w : p->out_w, p->k_h, p->k_w * p->in_c,
             p->dilation_h * row_step, p->out_c, p->lo, p->hi};
         if (!is_whole)
             EK_FN_bordered(image, bordered, rows, columns, p);
-        ek_lines_f32_wasm(&lines);
+        for (int32_t o = 0; o < p->out_c; o += 8)
+            ek_lines_f32_wasm(&lines, ek_f32_once_wasm(w, o * taps, 8 * taps, room), o);
     }
 }

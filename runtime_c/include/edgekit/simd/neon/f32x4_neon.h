@@ -54,6 +54,47 @@ static inline const float *ek_bf16_once_vf(const uint16_t *w, int32_t n, float *
     return weights;
 }
 
+/* Four halves as floats: in integers on 32 bits, where some compilers have no type for halves. */
+static inline float32x4_t ek_f16_load4(const uint16_t *w)
+{
+    const uint16x4_t h = vld1_u16(w);
+#if defined(__aarch64__)
+    return vcvt_f32_f16(vreinterpret_f16_u16(h));
+#else
+    const uint32x4_t bias = vdupq_n_u32(112u << 23);
+    const uint32x4_t magnitude = vshll_n_u16(vand_u16(h, vdup_n_u16(0x7FFF)), 13);
+    const uint32x4_t twice = vandq_u32(vcgeq_u32(magnitude, vdupq_n_u32(0x0F800000u)), bias);
+    const uint32x4_t normal = vaddq_u32(vaddq_u32(magnitude, bias), twice);
+    const uint32x4_t behind = vaddq_u32(magnitude, vdupq_n_u32(113u << 23));
+    const float32x4_t fraction = vsubq_f32(vreinterpretq_f32_u32(behind), vdupq_n_f32(6.10351562e-05f));
+    const uint32x4_t is_subnormal = vcltq_u32(magnitude, vdupq_n_u32(0x00800000u));
+    const uint32x4_t sign = vshll_n_u16(vand_u16(h, vdup_n_u16(0x8000)), 16);
+    const uint32x4_t size = vbslq_u32(is_subnormal, vreinterpretq_u32_f32(fraction), normal);
+    return vreinterpretq_f32_u32(vorrq_u32(size, sign));
+#endif
+}
+
+/* The same of halves. */
+static inline const float *ek_f16_once_vf(const uint16_t *w, int32_t n, float **room)
+{
+    const float *weights = *room;
+    float *to = *room;
+    *room += (n + 3) / 4 * 4;
+    for (; n >= 16; n -= 16, w += 16, to += 16) {
+        const float32x4_t a = ek_f16_load4(w), b = ek_f16_load4(w + 4);
+        const float32x4_t c = ek_f16_load4(w + 8), d = ek_f16_load4(w + 12);
+        vst1q_f32(to, a);
+        vst1q_f32(to + 4, b);
+        vst1q_f32(to + 8, c);
+        vst1q_f32(to + 12, d);
+    }
+    for (; n > 0; n -= 4, w += 4, to += 4) {
+        const int32_t back = n < 4 ? 4 - n : 0;
+        vst1q_f32(to - back, ek_f16_load4(w - back));
+    }
+    return weights;
+}
+
 /* The same of whole vectors of int8. */
 static inline const float *ek_s8_once_vf(const int8_t *w, int32_t n, float **room)
 {
@@ -147,13 +188,11 @@ EK_INLINE void ek_vf_store(float *y, const int32_t count, const ek_vf v)
     }
 }
 
-/* Four weights from number `at` on, of this kind; halves on processors of 64 bits. */
+/* Four weights from number `at` on, of this kind. */
 EK_INLINE ek_vf ek_vf_weights(const void *w, const int32_t at, const int32_t kind)
 {
-#if defined(__aarch64__)
     if (kind == EK_F16_KIND)
-        return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16((const uint16_t *)w + at)));
-#endif
+        return ek_f16_load4((const uint16_t *)w + at);
     return kind == EK_BF16_KIND ? ek_bf16_load4((const uint16_t *)w + at)
            : kind == EK_S8_KIND ? ek_s8_load4((const int8_t *)w + at)
                                 : vld1q_f32((const float *)w + at);
@@ -163,6 +202,8 @@ EK_INLINE ek_vf ek_vf_weights(const void *w, const int32_t at, const int32_t kin
 EK_INLINE ek_vf ek_vf_weights_of_two(
     const void *w, const int32_t at, const int32_t step, const int32_t is_second, const int32_t kind)
 {
+    if (kind == EK_F16_KIND)
+        return ek_f16_load4((const uint16_t *)w + at + is_second * step);
     if (kind == EK_BF16_KIND) {
         const uint16x8_t v = vld1q_u16((const uint16_t *)w + at);
         return vreinterpretq_f32_u32(vshll_n_u16(is_second ? vget_high_u16(v) : vget_low_u16(v), 16));

@@ -4,6 +4,7 @@
 #define EDGEKIT_F32_RISCVF_H
 
 #include "edgekit/loops/weight_kinds.h"
+#include "edgekit/math/half.h"
 
 #define EK_VF_LANES 1
 /* How many outputs kernels take at once, and pixels for so many: what registers can hold. */
@@ -70,6 +71,8 @@ EK_INLINE ek_vf ek_vf_weights(const void *w, const int32_t at, const int32_t kin
         __builtin_memcpy(&x, &bits, sizeof x);
         return x;
     }
+    if (kind == EK_F16_KIND)
+        return ek_f16_to_f32(((const uint16_t *)w)[at]);
     return ((const float *)w)[at];
 }
 

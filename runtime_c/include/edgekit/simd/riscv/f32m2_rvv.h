@@ -3,6 +3,7 @@
 #define EDGEKIT_F32M2_RVV_H
 
 #include "edgekit/loops/weight_kinds.h"
+#include "edgekit/simd/riscv/halves_rvv.h"
 #include "edgekit/simd/riscv/window_rvv.h"
 
 /* The most pixels whose sums are registers, beside weights; and of depthwise layers, whose cells are registers, too. */
@@ -42,6 +43,8 @@ EK_INLINE ek_fm2_floats ek_fm2_weights(const uint8_t *w, const int32_t kind, con
         const vuint16m1_t words = __riscv_vle16_v_u16m1((const uint16_t *)from, vl);
         return __riscv_vreinterpret_f32m2(__riscv_vsll(__riscv_vzext_vf2(words, vl), 16, vl));
     }
+    if (kind == EK_F16_KIND)
+        return ek_halves_m2(__riscv_vzext_vf2(__riscv_vle16_v_u16m1((const uint16_t *)from, vl), vl), vl);
     return ek_fm2_load((const float *)from, vl);
 }
 

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <wasm_simd128.h>
 
-#include "edgekit/types.h"
+#include "edgekit/loops/weight_kinds.h"
 
 /* Engines keep the order of a module, and have sixteen registers: compilers would load much in advance. */
 #define EK_KEEP_WASM(v) __asm__ volatile("" : "+r"(v)::"memory");
@@ -14,7 +14,6 @@
 /* Lines of pixels, some elements apart in x and behind each other in y. A window is `rows` runs of x, each of `cells`. */
 struct ek_lines_f32_wasm {
     const float *x;
-    const float *w;
     const float *b;
     float *y;
     int32_t lines;
@@ -28,6 +27,39 @@ struct ek_lines_f32_wasm {
     float lo;
     float hi;
 };
+
+/* The weights of eight outputs, n, from number `at` on: if they are no floats, they are widened into `room`. */
+EK_INLINE const float *ek_f32_once_wasm(const float *w, const int32_t at, const int32_t n, float *room)
+{
+    (void)n;
+    (void)room;
+    return w + at;
+}
+
+EK_INLINE const float *ek_bf16_once_wasm(const uint16_t *w, const int32_t at, const int32_t n, float *room)
+{
+    for (int32_t i = 0; i < n; i += 4)
+        wasm_v128_store(room + i, wasm_i32x4_shl(wasm_u32x4_load16x4(w + at + i), 16));
+    return room;
+}
+
+/* In integers: a subnormal half is a fraction of 2^-14, which is put behind 2^-14, and that is taken away. */
+EK_INLINE const float *ek_f16_once_wasm(const uint16_t *w, const int32_t at, const int32_t n, float *room)
+{
+    const v128_t bias = wasm_i32x4_splat(112 << 23);
+    for (int32_t i = 0; i < n; i += 4) {
+        const v128_t h = wasm_u32x4_load16x4(w + at + i);
+        const v128_t magnitude = wasm_i32x4_shl(wasm_v128_and(h, wasm_i32x4_splat(0x7FFF)), 13);
+        const v128_t is_top = wasm_i32x4_ge(magnitude, wasm_i32x4_splat(0x0F800000));
+        const v128_t normal = wasm_i32x4_add(wasm_i32x4_add(magnitude, bias), wasm_v128_and(is_top, bias));
+        const v128_t fraction = wasm_f32x4_sub(
+            wasm_i32x4_add(magnitude, wasm_i32x4_splat(113 << 23)), wasm_f32x4_splat(6.10351562e-05f));
+        const v128_t is_subnormal = wasm_i32x4_lt(magnitude, wasm_i32x4_splat(0x00800000));
+        const v128_t sign = wasm_i32x4_shl(wasm_v128_and(h, wasm_i32x4_splat(0x8000)), 16);
+        wasm_v128_store(room + i, wasm_v128_or(wasm_v128_bitselect(fraction, normal, is_subnormal), sign));
+    }
+    return room;
+}
 
 /* sum + a b, with one rounding where relaxed vectors have that. */
 EK_INLINE v128_t ek_madd_wasm(const v128_t sum, const v128_t a, const v128_t b)
@@ -91,75 +123,72 @@ EK_INLINE void ek_tile_f32_wasm(const float *const *x, const float *w, const v12
     }
 }
 
-/* All outputs of all pixels, eight at a time of six. The last six pixels may be computed twice in part; where there are
- * less than six, one is computed several times. Once for all layers. */
-static EK_SHARED void ek_lines_f32_wasm(const struct ek_lines_f32_wasm *l)
+/* Eight outputs from number `first` on of all pixels, of which six are computed at a time. The last six pixels may be
+ * computed twice in part; where there are less than six, one is computed several times. Once for all layers. */
+static EK_SHARED void ek_lines_f32_wasm(
+    const struct ek_lines_f32_wasm *l, const float *w, const int32_t first)
 {
     const int32_t pixels = l->lines * l->length;
-    const float *w = l->w;
-    for (int32_t first = 0; first < l->outputs; first += 8, w += l->rows * l->cells * 8) {
-        const v128_t bias[2] = {wasm_v128_load(l->b + first), wasm_v128_load(l->b + first + 4)};
-        for (int32_t k = 0, line = 0, column = 0; k < pixels; k += 6) {
-            int32_t start = k;
-            if (k + 6 > pixels) {
-                start = pixels > 6 ? pixels - 6 : 0;
-                line = start / l->length;
-                column = start - line * l->length;
+    const v128_t bias[2] = {wasm_v128_load(l->b + first), wasm_v128_load(l->b + first + 4)};
+    for (int32_t k = 0, line = 0, column = 0; k < pixels; k += 6) {
+        int32_t start = k;
+        if (k + 6 > pixels) {
+            start = pixels > 6 ? pixels - 6 : 0;
+            line = start / l->length;
+            column = start - line * l->length;
+        }
+        const float *x[6];
+        const float *const first_x = l->x + line * l->line_step + column * l->x_step;
+        if (column + 6 <= l->length) {
+            EK_UNROLLED_FOR(32, int32_t q = 0; q < 6; q++)
+                x[q] = first_x + q * l->x_step;
+            column += 6;
+            if (column == l->length) {
+                column = 0;
+                line++;
             }
-            const float *x[6];
-            const float *const first_x = l->x + line * l->line_step + column * l->x_step;
-            if (column + 6 <= l->length) {
-                EK_UNROLLED_FOR(32, int32_t q = 0; q < 6; q++)
-                    x[q] = first_x + q * l->x_step;
-                column += 6;
+        } else
+            EK_UNROLLED_FOR(32, int32_t q = 0; q < 6; q++) {
+                x[q] = l->x + line * l->line_step + column * l->x_step;
+                if (start + q + 1 < pixels)
+                    column++;
                 if (column == l->length) {
                     column = 0;
                     line++;
                 }
-            } else
-                EK_UNROLLED_FOR(32, int32_t q = 0; q < 6; q++) {
-                    x[q] = l->x + line * l->line_step + column * l->x_step;
-                    if (start + q + 1 < pixels)
-                        column++;
-                    if (column == l->length) {
-                        column = 0;
-                        line++;
-                    }
-                }
-            ek_tile_f32_wasm(
-                x, w, bias, l->y + start * l->outputs + first, pixels - 1 - start, l->outputs - first, l);
-        }
+            }
+        ek_tile_f32_wasm(
+            x, w, bias, l->y + start * l->outputs + first, pixels - 1 - start, l->outputs - first, l);
     }
 }
 
-/* The same where there are few pixels: eight outputs of one, in four sums each, as engines take a while for each. */
-static EK_SHARED void ek_rows_f32_wasm(const struct ek_lines_f32_wasm *l)
+/* The same where there are few pixels: each has four sums of an output, as engines take a while for each. */
+static EK_SHARED void ek_rows_f32_wasm(
+    const struct ek_lines_f32_wasm *l, const float *weights, const int32_t first)
 {
     for (int32_t r = 0; r < l->length; r++) {
-        const float *w = l->w, *x = l->x + r * l->x_step;
-        for (int32_t first = 0; first < l->outputs; first += 8) {
-            v128_t sum[4][2];
-            for (int32_t k = 0; k < 4; k++)
-                for (int32_t o = 0; o < 2; o++)
-                    sum[k][o] = k == 0 ? wasm_v128_load(l->b + first + 4 * o) : wasm_f32x4_splat(0.0f);
-            int32_t c = 0;
-            for (; c + 4 <= l->cells; c += 4, w += 32)
-                EK_UNROLLED_FOR(32, size_t k = 0; k < 4; k++) {
-                    const v128_t t = wasm_v128_load32_splat(x + (size_t)c + k);
-                    sum[k][0] = ek_madd_wasm(sum[k][0], t, wasm_v128_load(w + 8 * k));
-                    sum[k][1] = ek_madd_wasm(sum[k][1], t, wasm_v128_load(w + 8 * k + 4));
-                }
-            for (; c < l->cells; c++, w += 8) {
-                const v128_t t = wasm_v128_load32_splat(x + c);
-                sum[0][0] = ek_madd_wasm(sum[0][0], t, wasm_v128_load(w));
-                sum[0][1] = ek_madd_wasm(sum[0][1], t, wasm_v128_load(w + 4));
+        const float *w = weights, *x = l->x + r * l->x_step;
+        v128_t sum[4][2];
+        for (int32_t k = 0; k < 4; k++)
+            for (int32_t o = 0; o < 2; o++)
+                sum[k][o] = k == 0 ? wasm_v128_load(l->b + first + 4 * o) : wasm_f32x4_splat(0.0f);
+        int32_t c = 0;
+        for (; c + 4 <= l->cells; c += 4, w += 32)
+            EK_UNROLLED_FOR(32, size_t k = 0; k < 4; k++) {
+                const v128_t t = wasm_v128_load32_splat(x + (size_t)c + k);
+                sum[k][0] = ek_madd_wasm(sum[k][0], t, wasm_v128_load(w + 8 * k));
+                sum[k][1] = ek_madd_wasm(sum[k][1], t, wasm_v128_load(w + 8 * k + 4));
             }
-            for (int32_t o = 0; o < 2; o++) {
-                const v128_t total = wasm_f32x4_add(
-                    wasm_f32x4_add(sum[0][o], sum[1][o]), wasm_f32x4_add(sum[2][o], sum[3][o]));
-                ek_store_f32_wasm(l->y + r * l->outputs + first + 4 * o, ek_within_wasm(total, l->lo, l->hi),
-                    l->outputs - first - 4 * o);
-            }
+        for (; c < l->cells; c++, w += 8) {
+            const v128_t t = wasm_v128_load32_splat(x + c);
+            sum[0][0] = ek_madd_wasm(sum[0][0], t, wasm_v128_load(w));
+            sum[0][1] = ek_madd_wasm(sum[0][1], t, wasm_v128_load(w + 4));
+        }
+        for (int32_t o = 0; o < 2; o++) {
+            const v128_t total =
+                wasm_f32x4_add(wasm_f32x4_add(sum[0][o], sum[1][o]), wasm_f32x4_add(sum[2][o], sum[3][o]));
+            ek_store_f32_wasm(l->y + r * l->outputs + first + 4 * o, ek_within_wasm(total, l->lo, l->hi),
+                l->outputs - first - 4 * o);
         }
     }
 }
