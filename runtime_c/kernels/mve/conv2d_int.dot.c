@@ -49,7 +49,7 @@ static EK_SHARED void EK_FN_run(const int8_t *x, const int8_t *w, const int32_t 
                 /* An odd pixel is computed twice, and written to the same place. */
                 two.x1 = left_over > 1 ? window + 16 * blocks : window;
                 for (int32_t i = 0; i < 2 && left_over > 0; i++, left_over--, to += 16 * blocks) {
-                    if (top >= 0 && top <= shape.most_top && left >= 0 && left <= shape.most_left)
+                    if (ek_mve_is_inside(top, left, &shape))
                         ek_mve_copy_window(to, x + top * p->step_h + left * p->step_w, &shape);
                     else
                         ek_mve_gather(to, x, top, left, &shape);

@@ -1,5 +1,5 @@
 /* Sums of rows that were quantized in this run, where they lie by rows and then by outputs: what those of a group begin
- * with, the factors of outputs, and nothing to put in order. SMMLA has its own: dynamic_rows_i8mm.h. */
+ * with, the factors of outputs, and nothing to put in order. SMMLA has its own. */
 #ifndef EDGEKIT_DYNAMIC_ROWS_H
 #define EDGEKIT_DYNAMIC_ROWS_H
 

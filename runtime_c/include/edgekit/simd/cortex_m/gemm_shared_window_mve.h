@@ -1,6 +1,6 @@
 /* All outputs of pixels side by side with Helium, two at once, as in gemm_mve.h, from x itself or from the cells that the
  * windows of two have together; and their sum with what is already there, by factors.
- * stack 156 */
+ * stack 152 */
 #ifndef EDGEKIT_GEMM_SHARED_WINDOW_MVE_H
 #define EDGEKIT_GEMM_SHARED_WINDOW_MVE_H
 
@@ -8,27 +8,27 @@
 
 /* Pairs of pixels of a layer, side by side, of whose windows a row is three blocks, or six, ... */
 struct ek_pair {
+    int32_t first; /* factors of the sum, whose first operand the convolution is */
+    int32_t second;
+    int32_t constant;
+    int32_t shift; /* to the left */
     struct ek_two_pixels of; /* blocks are thirds of those of a row of the window */
     int32_t rows;
     int32_t skip; /* bytes between the end of a row of the window and the start of the next one */
     const int8_t *r0; /* what is added to y0 and y1: maybe there */
     const int8_t *r1;
-    int32_t first; /* factors of the sum, whose first operand the convolution is */
-    int32_t second;
-    int32_t constant;
-    int32_t shift; /* to the left */
     int32_t pairs; /* side by side, 1 or more: counted down to 0 */
     int32_t advance; /* from the cells of a pair to those of the next one */
 };
-EK_ASSEMBLY_OFFSET(struct ek_pair, of, 0);
-EK_ASSEMBLY_OFFSET(struct ek_pair, rows, 52);
-EK_ASSEMBLY_OFFSET(struct ek_pair, skip, 56);
-EK_ASSEMBLY_OFFSET(struct ek_pair, r0, 60);
-EK_ASSEMBLY_OFFSET(struct ek_pair, r1, 64);
-EK_ASSEMBLY_OFFSET(struct ek_pair, first, 68);
-EK_ASSEMBLY_OFFSET(struct ek_pair, second, 72);
-EK_ASSEMBLY_OFFSET(struct ek_pair, constant, 76);
-EK_ASSEMBLY_OFFSET(struct ek_pair, shift, 80);
+EK_ASSEMBLY_OFFSET(struct ek_pair, first, 0);
+EK_ASSEMBLY_OFFSET(struct ek_pair, second, 4);
+EK_ASSEMBLY_OFFSET(struct ek_pair, constant, 8);
+EK_ASSEMBLY_OFFSET(struct ek_pair, shift, 12);
+EK_ASSEMBLY_OFFSET(struct ek_pair, of, 16);
+EK_ASSEMBLY_OFFSET(struct ek_pair, rows, 68);
+EK_ASSEMBLY_OFFSET(struct ek_pair, skip, 72);
+EK_ASSEMBLY_OFFSET(struct ek_pair, r0, 76);
+EK_ASSEMBLY_OFFSET(struct ek_pair, r1, 80);
 EK_ASSEMBLY_OFFSET(struct ek_pair, pairs, 84);
 EK_ASSEMBLY_OFFSET(struct ek_pair, advance, 88);
 
@@ -53,8 +53,7 @@ EK_ASSEMBLY_OFFSET(struct ek_pair, advance, 88);
     "vqmovnb.s16 q1, q1\n"
 
 /* Called with  r0 the pair
- * Stack        0 e, 4 r0, 8 r1, 12 y0, 16 y1, 20 b, 24 m, 28 outputs left, 32 x0, 36 x1, 40 thirds, 44 rows, 48 the factors,
- *              52 the pair
+ * Stack        0 e, 4 r0, 8 r1, 12 y0, 16 y1, 20 b, 24 m, 28 outputs left, 32 x0, 36 x1, 40 thirds, 44 rows, 48 the pair
  * Products     as in EK_TWO_PIXELS, but for r7 rows left, r9 thirds left of a row, r11 skip
  * Rules        q0-q5 as there; r0 e, r1 r0, r3 r1, r4 y0, r6 y1, r8 b, r10 m, r12 outputs left; zero in q7, rule E has the
  *              shift in q6 */
@@ -62,9 +61,9 @@ EK_ASSEMBLY_OFFSET(struct ek_pair, advance, 88);
 #define EK_PAIR(constants, requantize, add)                                                                  \
     "push {r4-r11, lr}\n"                                                                                    \
     "vpush {d8-d15}\n"                                                                                       \
-    "mov r12, r0\n"                                                                                          \
-    "sub sp, sp, #56\n"                                                                                      \
-    "str r0, [sp, #52]\n"                                                                                    \
+    "add r12, r0, #16\n"                                                                                          \
+    "sub sp, sp, #52\n"                                                                                      \
+    "str r0, [sp, #48]\n"                                                                                    \
     "ldm r12!, {r0-r7}\n"                                                                                    \
     "strd r4, r5, [sp, #32]\n"                                                                               \
     "str r6, [sp]\n"                                                                                         \
@@ -80,7 +79,6 @@ EK_ASSEMBLY_OFFSET(struct ek_pair, advance, 88);
     "str r2, [sp, #44]\n"                                                                                    \
     "ldrd r0, r2, [r12], #8\n"                                                                               \
     "strd r0, r2, [sp, #4]\n"                                                                                \
-    "str r12, [sp, #48]\n"                                                                                   \
     constants                                                                                                \
     "1:\n" /* four outputs */                                                                                \
         "ldrd r1, r3, [sp, #32]\n"                                                                           \
@@ -108,12 +106,12 @@ EK_ASSEMBLY_OFFSET(struct ek_pair, advance, 88);
         "subs r12, r12, #4\n"                                                                                \
         "stm sp, {r0, r1, r3, r4, r6, r8, r10, r12}\n"                                                       \
         "bgt 1b\n"                                                                                           \
-        "ldr lr, [sp, #52]\n"                                                                                \
+        "ldr lr, [sp, #48]\n"                                                                                \
         "ldrd r2, r7, [lr, #84]\n"                                                                           \
         "subs r2, r2, #1\n"                                                                                  \
         "beq 4f\n"                                                                                           \
         "str r2, [lr, #84]\n"                                                                                \
-        "ldr r8, [lr, #40]\n"                                                                                \
+        "ldr r8, [lr, #56]\n"                                                                                \
         "ldrd r9, r10, [sp, #32]\n"                                                                          \
         "add r12, r12, r8\n" /* the last four outputs may be too many */               \
         "add r1, r1, r12\n"                                                                                  \
@@ -125,15 +123,15 @@ EK_ASSEMBLY_OFFSET(struct ek_pair, advance, 88);
         "add r9, r9, r7\n"                                                                                   \
         "add r10, r10, r7\n"                                                                                 \
         "strd r9, r10, [sp, #32]\n"                                                                          \
-        "ldrd r0, r2, [lr]\n"                                                                                \
+        "ldrd r0, r2, [lr, #16]\n"                                                                                \
         "strd r0, r2, [sp, #20]\n"                                                                           \
-        "ldr r4, [lr, #24]\n"                                                                                \
+        "ldr r4, [lr, #40]\n"                                                                                \
         "str r4, [sp]\n"                                                                                     \
-        "ldr r5, [lr, #32]\n"                                                                                \
+        "ldr r5, [lr, #48]\n"                                                                                \
         "str r8, [sp, #28]\n"                                                                                \
         "b 1b\n"                                                                                             \
     "4:\n"                                                                                                   \
-    "add sp, sp, #56\n"                                                                                      \
+    "add sp, sp, #52\n"                                                                                      \
     "vpop {d8-d15}\n"                                                                                        \
     "pop {r4-r11, pc}\n"
 /* clang-format on */

@@ -71,6 +71,12 @@ static inline void ek_mve_copy_short_rows(
     /* clang-format on */
 }
 
+/* Is all of a window inside of x, with cells of a row side by side? */
+static inline int ek_mve_is_inside(int32_t top, int32_t left, const struct ek_mve_window *p)
+{
+    return top >= 0 && top <= p->most_top && left >= 0 && left <= p->most_left;
+}
+
 /* Brings a window that is inside of x, and starts at `from`, into `to`. */
 static inline void ek_mve_copy_window(int8_t *to, const int8_t *from, const struct ek_mve_window *p)
 {
