@@ -53,7 +53,6 @@ EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
             p->dilation_h * row_step, p->out_c, p->lo, p->hi};
         if (!is_whole)
             EK_FN_bordered(image, bordered, rows, columns, p);
-        for (int32_t o = 0; o < p->out_c; o += 8)
-            ek_lines_f32_wasm(&lines, ek_f32_once_wasm(w, o * taps, 8 * taps, room), o);
+        ek_f32_outputs_wasm(&lines, w, room);
     }
 }

@@ -15,12 +15,8 @@ EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
 {
     const struct ek_lines_f32_wasm lines = {
         x, b, y, 1, 0, p->inputs, p->rows, 1, p->inputs, 0, p->outputs, p->lo, p->hi};
-    for (int32_t o = 0; o < p->outputs; o += 8) {
-        const float *const of_eight =
-            ek_bf16_once_wasm(w, o * p->inputs, 8 * p->inputs, (float *)(void *)scratch);
-        if (p->rows < 4)
-            ek_rows_f32_wasm(&lines, of_eight, o);
-        else
-            ek_lines_f32_wasm(&lines, of_eight, o);
-    }
+    if (p->rows < 4)
+        ek_bf16_few_wasm(&lines, w, (float *)(void *)scratch);
+    else
+        ek_bf16_outputs_wasm(&lines, w, (float *)(void *)scratch);
 }

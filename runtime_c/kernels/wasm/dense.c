@@ -10,9 +10,8 @@ EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
 {
     const struct ek_lines_f32_wasm lines = {
         x, b, y, 1, 0, p->inputs, p->rows, 1, p->inputs, 0, p->outputs, p->lo, p->hi};
-    for (int32_t o = 0; o < p->outputs; o += 8)
-        if (p->rows < 4)
-            ek_rows_f32_wasm(&lines, w + o * p->inputs, o);
-        else
-            ek_lines_f32_wasm(&lines, w + o * p->inputs, o);
+    if (p->rows < 4)
+        ek_f32_few_wasm(&lines, w, 0);
+    else
+        ek_f32_outputs_wasm(&lines, w, 0);
 }

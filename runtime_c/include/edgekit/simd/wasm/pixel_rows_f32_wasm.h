@@ -193,4 +193,49 @@ static EK_SHARED void ek_rows_f32_wasm(
     }
 }
 
+/* All outputs, with weights as they are; of few pixels. */
+static EK_SHARED void ek_f32_outputs_wasm(const struct ek_lines_f32_wasm *l, const float *w, float *room)
+{
+    const int32_t n = l->rows * l->cells * 8;
+    for (int32_t o = 0; o < l->outputs; o += 8)
+        ek_lines_f32_wasm(l, ek_f32_once_wasm(w, o / 8 * n, n, room), o);
+}
+
+static EK_SHARED void ek_f32_few_wasm(const struct ek_lines_f32_wasm *l, const float *w, float *room)
+{
+    const int32_t n = l->cells * 8;
+    for (int32_t o = 0; o < l->outputs; o += 8)
+        ek_rows_f32_wasm(l, ek_f32_once_wasm(w, o / 8 * n, n, room), o);
+}
+
+/* All outputs, with weights of bfloat16; of few pixels. */
+static EK_SHARED void ek_bf16_outputs_wasm(const struct ek_lines_f32_wasm *l, const uint16_t *w, float *room)
+{
+    const int32_t n = l->rows * l->cells * 8;
+    for (int32_t o = 0; o < l->outputs; o += 8)
+        ek_lines_f32_wasm(l, ek_bf16_once_wasm(w, o / 8 * n, n, room), o);
+}
+
+static EK_SHARED void ek_bf16_few_wasm(const struct ek_lines_f32_wasm *l, const uint16_t *w, float *room)
+{
+    const int32_t n = l->cells * 8;
+    for (int32_t o = 0; o < l->outputs; o += 8)
+        ek_rows_f32_wasm(l, ek_bf16_once_wasm(w, o / 8 * n, n, room), o);
+}
+
+/* All outputs, with weights of float16; of few pixels. */
+static EK_SHARED void ek_f16_outputs_wasm(const struct ek_lines_f32_wasm *l, const uint16_t *w, float *room)
+{
+    const int32_t n = l->rows * l->cells * 8;
+    for (int32_t o = 0; o < l->outputs; o += 8)
+        ek_lines_f32_wasm(l, ek_f16_once_wasm(w, o / 8 * n, n, room), o);
+}
+
+static EK_SHARED void ek_f16_few_wasm(const struct ek_lines_f32_wasm *l, const uint16_t *w, float *room)
+{
+    const int32_t n = l->cells * 8;
+    for (int32_t o = 0; o < l->outputs; o += 8)
+        ek_rows_f32_wasm(l, ek_f16_once_wasm(w, o / 8 * n, n, room), o);
+}
+
 #endif
