@@ -61,7 +61,9 @@ def window_in_one_row(call: Call, graph: Graph, target: Target) -> Call | None:
     image, window = (params["in_h"], params["in_w"]), (params["k_h"], params["k_w"])
     assert isinstance(image[0], int)
     assert isinstance(image[1], int)
-    if window != image or image[0] == 1 or (params["dilation_h"], params["dilation_w"]) != (1, 1):
+    results, dilations = (params["out_h"], params["out_w"]), (params["dilation_h"], params["dilation_w"])
+    # Below and to the right of the image there may be padding: then results are more.
+    if window != image or image[0] == 1 or (results, dilations) != ((1, 1), (1, 1)):
         return None
     cells = image[0] * image[1]
     row = {"in_h": 1, "in_w": cells, "k_h": 1, "k_w": cells, "stride_h": 1, "stride_w": 1}

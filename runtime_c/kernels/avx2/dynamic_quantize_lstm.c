@@ -31,8 +31,8 @@ EK_INLINE void EK_FN_products(
     for (int32_t i = 0; i < size; i++)
         total += q[i];
     for (int32_t o = 0; o < 4 * size; o += EK_DR_BLOCK) {
-        ek_dr_ints sum[EK_DR_VECTORS];
-        EK_UNROLLED_FOR(8, int32_t k = 0; k < EK_DR_VECTORS; k++)
+        ek_dr_ints sum[EK_DR_VECTORS(EK_S8_KIND)];
+        EK_UNROLLED_FOR(8, int32_t k = 0; k < EK_DR_VECTORS(EK_S8_KIND); k++)
             sum[k] = ek_dr_same(total * -EK_DR_OFFSET(EK_S8_KIND));
         ek_dr_products(sum, q, size, r + o * size, size, 1, EK_S8_KIND);
         __builtin_memcpy(sums + o, sum, sizeof sum);

@@ -276,7 +276,7 @@ enum {
     "pop {r4-r11,pc}\n"
 /* clang-format on */
 
-#define EK_MVE_ROWS(KIND, WEIGHTS, SCALES)                                                                   \
+#define EK_MVE_DYNAMIC_ROWS(KIND, WEIGHTS, SCALES)                                                           \
     static EK_ASSEMBLY void ek_##KIND##_row(const struct ek_mve_rows *row EK_IN_ASSEMBLY)                    \
     {                                                                                                        \
         __asm volatile(EK_MVE_ROW(WEIGHTS, SCALES));                                                         \
@@ -285,11 +285,11 @@ enum {
     {                                                                                                        \
         __asm volatile(EK_MVE_TWO_ROWS(WEIGHTS, SCALES));                                                    \
     }
-EK_MVE_ROWS(s8f32x4, BYTES, F32)
-EK_MVE_ROWS(s8f16x4, BYTES, F16)
-EK_MVE_ROWS(s8bf16x4, BYTES, BF16)
-EK_MVE_ROWS(s4f32x4, NIBBLES, F32)
-EK_MVE_ROWS(s4f16x4, NIBBLES, F16)
-EK_MVE_ROWS(s4bf16x4, NIBBLES, BF16)
+EK_MVE_DYNAMIC_ROWS(s8f32x4, BYTES, F32)
+EK_MVE_DYNAMIC_ROWS(s8f16x4, BYTES, F16)
+EK_MVE_DYNAMIC_ROWS(s8bf16x4, BYTES, BF16)
+EK_MVE_DYNAMIC_ROWS(s4f32x4, NIBBLES, F32)
+EK_MVE_DYNAMIC_ROWS(s4f16x4, NIBBLES, F16)
+EK_MVE_DYNAMIC_ROWS(s4bf16x4, NIBBLES, BF16)
 
 #endif
