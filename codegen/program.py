@@ -25,7 +25,7 @@ from edgekit.codegen.printing.pointers import ArenaRow, Named, Pointers
 from edgekit.core.escape import Code
 from edgekit.core.ir import Graph
 from edgekit.core.ops import Call
-from edgekit.core.passes.fine_outputs import with_coarse_outputs
+from edgekit.core.passes.int16_outputs import with_int8_outputs
 from edgekit.core.passes.stored_weights import widened_weights
 from edgekit.core.target import Target
 from edgekit.core.types import Array, DType, Type, Value
@@ -251,7 +251,7 @@ def compile_graph(
     results are named in `compact`, weights take less memory and more time: see compact_weights.py. What is
     `beside` it in a library has constants that it shares, and the first of these has its states."""
     if target.gpu:  # whose kernels know no integer weights among floats, and no 16 bits
-        graph = with_coarse_outputs(widened_weights(graph, only_integers=True))
+        graph = with_int8_outputs(widened_weights(graph, only_integers=True))
     calls = [line.call for program in beside for line in program.lines]
     found = lowered(graph, target, ports, compact, calls)
     whole = replace(graph, values={**graph.values, **found.values})

@@ -48,7 +48,7 @@ class Calibrated:
     ) -> Calibrated:
         graph = measure.graph
         narrow = int4_layers(graph) if settings.weights == "int4" else {}
-        given = GivenFormats(narrow, settings.has_fine_outputs)
+        given = GivenFormats(narrow, settings.has_int16_outputs)
         tensors = CalibratedTensors.of(graph, seen.together(), given, measure.concats)
         return Calibrated(graph, seen, measure, methods, tensors, settings, progress)
 

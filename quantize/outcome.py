@@ -11,7 +11,7 @@ import numpy as np
 
 from edgekit.core.ir import Graph, MeasuredTensor
 from edgekit.core.notebook import Number, card
-from edgekit.core.passes.fine_outputs import is_fine
+from edgekit.core.passes.int16_outputs import has_fraction
 from edgekit.core.progress import Progress
 from edgekit.core.quality import decibels
 from edgekit.core.types import DType, Value
@@ -237,7 +237,7 @@ def _layers(
         runs_in = "int8" if name in arriving else made.formats[name]
         stored = made.graph.type(made.names[name]) if name in made.names else graph.type(name)
         quant = stored.quant if runs_in.startswith("int") else None
-        method = WIDE if stored.dtype is DType.S16 and not is_fine(stored) else ranges.get(name, "")
+        method = WIDE if stored.dtype is DType.S16 and not has_fraction(stored) else ranges.get(name, "")
         yield QuantizedLayer(
             name=name,
             origin=node.origin,

@@ -95,7 +95,7 @@ class Settings:
         return is_int8 and self.gate.is_open and not self.strict_int8
 
     @property
-    def has_fine_outputs(self) -> bool:
+    def has_int16_outputs(self) -> bool:
         """May dense layers give 16 bits, of which outputs in floats are made?"""
         is_int8 = {self.dtype, self.activations or "int8"} == {"int8"}
         return is_int8 and self.io == "float" and not self.strict_int8

@@ -12,8 +12,8 @@ from edgekit.core.types import Array, DType, Quant
 from edgekit.quantize.calibration.observe import RANGES, Range, Statistics, extremes, minmax
 from edgekit.quantize.calibration.scales import scales
 from edgekit.quantize.integers.int8 import Quantized, Weights, quantize
-from edgekit.quantize.mixed_precision.fine_outputs import fine_outputs
 from edgekit.quantize.mixed_precision.formats import Formats, wide_anyway
+from edgekit.quantize.mixed_precision.int16_outputs import int16_outputs
 from edgekit.quantize.mixed_precision.mixed_range_concat import NO_MIXED_RANGE, MixedRangeConcats
 
 EXTREMES = "extremes"
@@ -45,7 +45,7 @@ class GivenFormats:
     """Formats that are settled before any is searched."""
 
     weights: Mapping[str, DType] = field(default_factory=dict)  # that are not int8, by layer
-    has_fine_outputs: bool = False  # in 16 bits, where dense layers give outputs that leave as floats
+    has_int16_outputs: bool = False  # in 16 bits, where dense layers give outputs that leave as floats
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class CalibratedTensors:
     weights: Weights
     given: GivenFormats
     wide: frozenset[str]  # tensors that are int16 in any case
-    fine: frozenset[str]  # outputs in parts of the steps of int8, where no format is asked for
+    fractional: frozenset[str]  # outputs in parts of the steps of int8, where no format is asked for
     concats: MixedRangeConcats
     _ranges: dict[tuple[str, str], Range] = field(default_factory=dict)  # some methods take a while
 
@@ -71,8 +71,10 @@ class CalibratedTensors:
     ) -> CalibratedTensors:
         given = given or GivenFormats()
         means = {name: s.means for name, s in statistics.items()}
-        fine = fine_outputs(graph, concats, given.weights) if given.has_fine_outputs else frozenset[str]()
-        return CalibratedTensors(graph, statistics, means, {}, given, wide_anyway(graph), fine, concats)
+        fractional = (
+            int16_outputs(graph, concats, given.weights) if given.has_int16_outputs else frozenset[str]()
+        )
+        return CalibratedTensors(graph, statistics, means, {}, given, wide_anyway(graph), fractional, concats)
 
     def range(self, name: str, method: str) -> Range:
         """Of a tensor, by a method: not beyond what the graph can compute."""
@@ -100,5 +102,5 @@ class CalibratedTensors:
         wide, real = formats.wide | self.wide, formats.real | self.concats.real
         quants = self.quants({name: WIDE if name in wide else m for name, m in methods.items()})
         weights = {**self.given.weights, **formats.weights}
-        formats = replace(formats, wide=wide, fine=self.fine - wide, real=real, weights=weights)
+        formats = replace(formats, wide=wide, fractional=self.fractional - wide, real=real, weights=weights)
         return quantize(self.graph, quants, self.means, weights=self.weights, formats=formats)

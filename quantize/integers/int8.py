@@ -24,7 +24,7 @@ from edgekit.core.ops.pool2d import Pool2d
 from edgekit.core.ops.quantize import Dequantize, Quantize, Requantize
 from edgekit.core.ops.recurrent import Recurrent
 from edgekit.core.ops.reduce import Reduce
-from edgekit.core.passes.fine_outputs import fine_quant
+from edgekit.core.passes.int16_outputs import with_fraction
 from edgekit.core.passes.integer_labels import keeps_scale
 from edgekit.core.passes.match import with_fields
 from edgekit.core.types import Array, DType, Quant, Type, Value
@@ -210,8 +210,8 @@ class _Rewriter:
         narrow = self.quants[name] if data is None else activation_quant(*self.graph.values[name].span)
         if dtype is not DType.S16:
             return narrow
-        if name in self.formats.fine:
-            return fine_quant(narrow)
+        if name in self.formats.fractional:
+            return with_fraction(narrow)
         return state_quant(reach(narrow)) if name in self.cells else wide_quant(narrow)
 
     def _fixed(self, name: str, quant: Quant, dtype: DType = DType.S8) -> str:
@@ -248,7 +248,7 @@ class _Rewriter:
         else:
             operands = [self._int(name, dtype) for name in node.inputs]
         (self.integers[out, dtype],) = self.builder.add(op, *operands, names=(hint,), quant=quant)
-        self.runs_in[out] = NAMES[DType.S8 if out in self.formats.fine else dtype]
+        self.runs_in[out] = NAMES[DType.S8 if out in self.formats.fractional else dtype]
         if isinstance(op, Linear) and self._weight_bits(node) == 4:
             self.runs_in[out] += ", int4 weights"
 

@@ -37,11 +37,11 @@ class Formats:
     real: frozenset[str] = frozenset()  # layers that stay floats
     # Of layers: 16-bit floats beside floats, int4 beside integers.
     weights: Mapping[str, DType] = field(default_factory=dict)
-    fine: frozenset[str] = frozenset()  # tensors in int16, too, in parts of the steps that int8 has
+    fractional: frozenset[str] = frozenset()  # tensors in int16, too, in parts of the steps that int8 has
 
     def stored(self, name: str) -> DType:
         """The integers that a quantized tensor is stored in."""
-        return DType.S16 if name in self.wide or name in self.fine else DType.S8
+        return DType.S16 if name in self.wide or name in self.fractional else DType.S8
 
 
 def takes_wide(node: Node) -> bool:

@@ -90,13 +90,15 @@ class NoiseSearch:
     def _sources(self) -> list[NoiseSource]:
         """All that is in int8, in order; what only moves a tensor adds nothing to it."""
         search, found = self.search, []
-        fine = search.tensors.fine
+        fractional = search.tensors.fractional
         for name in search.graph.inputs:
             found += [NoiseSource(name)] * (name in search.tensors.means)
         for name, node in search.layers.items():
             found += [NoiseSource(name, is_weights=True)] * search.has_weights(name)
             if not search.moves(node):
-                found += [NoiseSource(y) for y in node.outputs if y in search.tensors.means and y not in fine]
+                found += [
+                    NoiseSource(y) for y in node.outputs if y in search.tensors.means and y not in fractional
+                ]
         return found
 
     def _dirty(self, levels: Levels) -> list[NoiseSource]:

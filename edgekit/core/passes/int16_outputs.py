@@ -20,12 +20,12 @@ _HALF = _PARTS // 2
 _DIGITS = 12  # binary ones of scales
 
 
-def fine_quant(coarse: Quant) -> Quant:
+def with_fraction(coarse: Quant) -> Quant:
     """int16 in parts of the steps of int8, whose number is in the upper bits."""
     return replace(coarse, scale=(_short(coarse.scale[0]) / _PARTS,), zero=(coarse.zero[0] * _PARTS + _HALF,))
 
 
-def is_fine(type: Type) -> bool:
+def has_fraction(type: Type) -> bool:
     """Are these parts of the steps of int8?"""
     quant = type.quant
     if type.dtype is not DType.S16 or quant is None or quant.axis is not None:
@@ -40,9 +40,9 @@ def _short(scale: float) -> float:
     return math.ldexp(round(mantissa * 2**_DIGITS), exponent - _DIGITS)
 
 
-def with_coarse_outputs(graph: Graph) -> Graph:
+def with_int8_outputs(graph: Graph) -> Graph:
     """The graph with int8 in the place of parts of its steps."""
-    coarse = {name: value for name, value in graph.values.items() if is_fine(value.type)}
+    coarse = {name: value for name, value in graph.values.items() if has_fraction(value.type)}
     if not coarse:
         return graph
     values = {**graph.values, **{name: Value(_coarse(value.type)) for name, value in coarse.items()}}

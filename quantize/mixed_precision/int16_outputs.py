@@ -14,7 +14,7 @@ from edgekit.quantize.mixed_precision.mixed_range_concat import MixedRangeConcat
 _MIN_WEIGHTS = 32_768  # bytes, beside which the code of one more kernel is 2%
 
 
-def fine_outputs(graph: Graph, concats: MixedRangeConcats, given_weights: Collection[str]) -> frozenset[str]:
+def int16_outputs(graph: Graph, concats: MixedRangeConcats, given_weights: Collection[str]) -> frozenset[str]:
     """The results of dense layers, and what is moved of them, that no other layer reads. Where other dense
     layers give int8, there is a kernel more: small networks have no flash for that."""
     group = tied(graph, concats.mixed_range)

@@ -2,6 +2,8 @@
 
 import dataclasses
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +19,7 @@ from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.reshape import Reshape
 from edgekit.core.ops.softmax import Softmax
 from edgekit.core.passes import verify
-from edgekit.core.passes.fine_outputs import fine_quant, is_fine, with_coarse_outputs
+from edgekit.core.passes.int16_outputs import has_fraction, with_fraction, with_int8_outputs
 from edgekit.core.types import Array, DType, Quant, Type
 from edgekit.integer_ports import with_integer_ports
 from edgekit.quantize.measure import sqnr
@@ -30,9 +32,9 @@ def data(count: int, seed: int = 2) -> Array:
     return np.random.default_rng(seed).normal(size=(count, 1, SIZE)).astype(np.float32)
 
 
-def dense(net: Net, x: str, outputs: int, inputs: int = SIZE, **fields: object) -> str:
+def dense(net: Net, x: str, outputs: int, inputs: int = SIZE, lo: float = -math.inf) -> str:
     weights = net.random(outputs, inputs) / inputs**0.5
-    return net(Dense(**fields), x, weights, net.random(outputs), name=f"y{len(net.nodes)}")  # type: ignore[arg-type]  # fields of Dense
+    return net(Dense(lo), x, weights, net.random(outputs), name=f"y{len(net.nodes)}")
 
 
 def classifier() -> Graph:
@@ -55,11 +57,10 @@ def with_softmax() -> Graph:
 
 
 def with_a_second_reader() -> Graph:
-    """Scores that another layer reads, too."""
+    """An output that another layer reads, too, whose result is an output as well."""
     net = Net()
-    first = dense(net, net.x(1, SIZE), 8)
-    net.done(first)
-    return net.graph("net", ["x"], [first, dense(net, first, 4, 8)])
+    first = dense(net, net.x(1, SIZE), 1024)
+    return net.graph("net", ["x"], [first, dense(net, first, 4, 1024)])
 
 
 def joined_with_a_convolution() -> Graph:
@@ -71,10 +72,11 @@ def joined_with_a_convolution() -> Graph:
     return net.done(net(Concat(1), dense(net, x, 4), net(Reshape((1, 4)), other)))
 
 
-def fine(graph: Graph, **options: object) -> set[str]:
-    made, _ = quantize_model(graph, data(16), calibrate="minmax", **options)  # type: ignore[arg-type]  # settings by name
+def fractional(graph: Graph, **options: Any) -> set[str]:
+    """The tensors that have parts of the steps of int8."""
+    made, _ = quantize_model(graph, data(16), calibrate="minmax", **options)
     verify(made)
-    return {name for name, value in made.values.items() if is_fine(value.type)}
+    return {name for name, value in made.values.items() if has_fraction(value.type)}
 
 
 def test_scores_keep_what_int8_rounds_away() -> None:
@@ -93,9 +95,9 @@ def test_scores_keep_what_int8_rounds_away() -> None:
 def test_integer_outputs_are_those_of_int8() -> None:
     made, _ = quantize_model(classifier(), data(32))
     (output,) = made.outputs
-    whole = with_coarse_outputs(made)
+    whole = with_int8_outputs(made)
     verify(whole)
-    assert with_coarse_outputs(whole) is whole
+    assert with_int8_outputs(whole) is whole
     ported = with_integer_ports(made, "int8")
     assert ported.type(output).dtype is DType.S8
     inner, outer = (next(n for n in g.nodes if isinstance(n.op, Dense)).outputs[0] for g in (made, whole))
@@ -111,44 +113,49 @@ def test_integer_outputs_are_those_of_int8() -> None:
 def test_gpus_have_int8_outputs() -> None:
     made, _ = quantize_model(classifier(), data(32))
     program = compile_graph(made, target.load("opencl"))
-    assert not any(is_fine(value.type) for value in program.graph.values.values())
+    assert not any(has_fraction(value.type) for value in program.graph.values.values())
     assert program.gpu is not None
     assert not program.gpu.segments
 
 
-@pytest.mark.parametrize("build", [with_softmax, with_a_second_reader, joined_with_a_convolution])
-def test_what_others_read_or_give_too_stays_int8(build: object) -> None:
-    graph = build()  # type: ignore[operator]  # one of the builders above
-    names = {"y0"} if build is with_a_second_reader else set()
-    assert not fine(graph) & names
-    assert build is with_a_second_reader or not fine(graph)
+@pytest.mark.parametrize("build", [with_softmax, joined_with_a_convolution])
+def test_what_others_read_or_give_too_stays_int8(build: Callable[[], Graph]) -> None:
+    assert not fractional(build())
+
+
+def test_an_output_that_a_layer_reads_stays_int8_and_that_of_the_layer_does_not() -> None:
+    graph = with_a_second_reader()
+    made, _ = quantize_model(graph, data(16), calibrate="minmax")
+    first, second = (node.outputs[0] for node in made.nodes if isinstance(node.op, Dense))
+    assert made.type(first).dtype is DType.S8
+    assert has_fraction(made.type(second))
 
 
 def test_a_kernel_more_is_for_networks_beside_which_it_is_small() -> None:
-    assert fine(classifier())
-    assert not fine(perceptron(64))
-    assert fine(perceptron(1024))
+    assert fractional(classifier())
+    assert not fractional(perceptron(64))
+    assert fractional(perceptron(1024))
 
 
 @pytest.mark.parametrize(
     "options",
     [{"strict_int8": True}, {"io": "int8"}, {"io": "uint8"}, {"weights": "int4"}, {"activations": "int16"}],
 )
-def test_other_formats_have_no_fine_outputs(options: dict[str, object]) -> None:
-    assert not fine(perceptron(1024), **options)
+def test_other_formats_have_no_outputs_of_16_bits(options: dict[str, Any]) -> None:
+    assert not fractional(perceptron(1024), **options)
 
 
 def test_other_tensors_of_16_bits_are_not_taken_for_parts_of_steps() -> None:
     step = Quant((0.0371,), (-17,))
-    parts = Type(DType.S16, (4,), fine_quant(step))
-    assert is_fine(parts)
-    assert math.isclose(fine_quant(step).scale[0] * 16, step.scale[0], rel_tol=2**-12)
-    assert not is_fine(dataclasses.replace(parts, dtype=DType.S8))
+    parts = Type(DType.S16, (4,), with_fraction(step))
+    assert has_fraction(parts)
+    assert math.isclose(with_fraction(step).scale[0] * 16, step.scale[0], rel_tol=2**-12)
+    assert not has_fraction(dataclasses.replace(parts, dtype=DType.S8))
     for quant in (None, Quant((0.0371 / 16,), (-264,)), Quant((2**-9,), (0,)), Quant((2**-9,), (16_008,))):
-        assert not is_fine(Type(DType.S16, (4,), quant))
+        assert not has_fraction(Type(DType.S16, (4,), quant))
 
 
-def test_settings_tell_where_outputs_may_be_fine() -> None:
-    assert Settings().has_fine_outputs
-    assert Settings(weights="int4").has_fine_outputs
-    assert not Settings(dtype="f16").has_fine_outputs
+def test_settings_tell_where_outputs_may_have_16_bits() -> None:
+    assert Settings().has_int16_outputs
+    assert Settings(weights="int4").has_int16_outputs
+    assert not Settings(dtype="f16").has_int16_outputs
