@@ -18,7 +18,7 @@ from edgekit.core.target import Target
 from edgekit.core.types import DType, Type, Value
 
 _KERNELS = frozenset({"conv2d", "dense"})  # of depthwise ones casts would take as long as what they save
-_FEWEST_PRODUCTS = 8  # for each number that is cast
+_MIN_PRODUCTS = 8  # for each number that is cast
 _PORTABLE = "ref"
 
 
@@ -31,7 +31,7 @@ def in_float32(call: Call, target: Target) -> Sequence[Call]:
     if target.gpu or target.board or call.facts.get("compact"):
         return [call]
     x, w, b, y = call.args
-    if b.value.data is None or call.macs < _FEWEST_PRODUCTS * (x.type.size + y.type.size):
+    if b.value.data is None or call.macs < _MIN_PRODUCTS * (x.type.size + y.type.size):
         return [call]
     wide_x, wide_y = Arg(f"{y.name}#input", _float32(x.type)), Arg(f"{y.name}#float32", _float32(y.type))
     bias = Value(replace(b.type, dtype=DType.F32), b.value.data.astype(np.float32))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.each_target import drive, load
+from support.each_target import DYNAMIC_ROWS, drive, load
 from support.tools import require
 
 from edgekit.codegen.compilation.wasm import wants_exact
@@ -20,15 +20,6 @@ from edgekit.core.ops.dynamic_rows import DynamicDense
 from edgekit.core.target import Target
 from edgekit.core.types import Array, DType, Type
 
-TARGETS = {
-    "x86-64-avx2": "avx2",
-    "x86-64-avxvnni": "avxvnni",
-    "x86-64-avx512": "avx512",
-    "aarch64-dotprod": "dotprod",
-    "aarch64-i8mm": "i8mm",
-    "wasm32-simd": "wasm",
-    "wasm32-relaxed": "relaxed",
-}
 FLOATS = (DType.F32, DType.F16, DType.BF16)
 
 
@@ -58,14 +49,14 @@ def program_of(
     return compile_graph(builder.graph("layers", list(given), outputs), target), given
 
 
-@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize("name", DYNAMIC_ROWS)
 @pytest.mark.parametrize("cores", [1, 3])
 def test_rows_of_bytes_and_nibbles(name: str, cores: int, tmp_path: Path) -> None:
     """As a whole, and in parts in the wrong order."""
     program, given = program_of(replace(load(name), cores=cores, part_macs=1))
     called = {k.function for k in program.kernels if k.name.startswith("dynamic_dense")}
     assert len(called) == 6
-    assert all(function.endswith(f"__{TARGETS[name]}") for function in called)
+    assert all(function.endswith(f"__{DYNAMIC_ROWS[name]}") for function in called)
     assert cores == 1 or any(line.call.parts for line in program.lines)
     driver = drive(program, tmp_path, ("-O2",)).with_threads(BACKWARDS if cores > 1 else 0)
     found, expected = driver.run(program, given), simulate.run(program.graph, given)

@@ -40,6 +40,16 @@ EMULATORS = {
     "riscv32": "qemu-riscv32",
     "riscv64": "qemu-riscv64",
 }
+# The instruction sets whose kernels multiply rows that are quantized in each run.
+DYNAMIC_ROWS = {
+    "x86-64-avx2": "avx2",
+    "x86-64-avxvnni": "avxvnni",
+    "x86-64-avx512": "avx512",
+    "aarch64-dotprod": "dotprod",
+    "aarch64-i8mm": "i8mm",
+    "wasm32-simd": "wasm",
+    "wasm32-relaxed": "relaxed",
+}
 # Those that have kernels for floats of their own, and portable C.
 REALS = (
     "host",

@@ -7,27 +7,13 @@
 #define EDGEKIT_DYNAMIC_ROWS_RELAXED_H
 
 #include "edgekit/loops/dynamic_rows.h"
-#include "edgekit/simd/wasm/f32_wasm.h"
+#include "edgekit/simd/wasm/dynamic_sums_wasm.h"
 #include "edgekit/simd/wasm/relaxed_products_wasm.h"
 
 /* How many rows share the loads of weights. */
 #define EK_DR_ROWS(kind) 3
-#define EK_DR_BLOCK 16 /* outputs */
 /* What weights have more. */
 #define EK_DR_OFFSET(kind) ((kind) == EK_S4_KIND ? 8 : ek_four_unsigned_wasm() ? 128 : 0)
-#define EK_DR_VECTORS(kind) 4
-
-typedef v128_t ek_dr_ints;
-
-EK_INLINE ek_dr_ints ek_dr_same(const int32_t x)
-{
-    return wasm_i32x4_splat(x);
-}
-
-EK_INLINE ek_vf ek_dr_reals(const ek_dr_ints sum)
-{
-    return wasm_f32x4_convert_i32x4(sum);
-}
 
 /* Four weights of four outputs: of the first four inputs of eight, or of the others. */
 EK_INLINED v128_t ek_dr_weights(const uint8_t *w, const int32_t others, const int32_t k, const int32_t kind)

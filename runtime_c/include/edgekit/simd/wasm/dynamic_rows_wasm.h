@@ -4,26 +4,12 @@
 #define EDGEKIT_DYNAMIC_ROWS_WASM_H
 
 #include "edgekit/loops/dynamic_rows.h"
-#include "edgekit/simd/wasm/f32_wasm.h"
+#include "edgekit/simd/wasm/dynamic_sums_wasm.h"
 
 /* How many rows share the loads of weights. */
 #define EK_DR_ROWS(kind) 2
-#define EK_DR_BLOCK 16 /* outputs */
 /* What weights have more. */
 #define EK_DR_OFFSET(kind) ((kind) == EK_S4_KIND ? 8 : 0)
-#define EK_DR_VECTORS(kind) 4
-
-typedef v128_t ek_dr_ints;
-
-EK_INLINE ek_dr_ints ek_dr_same(const int32_t x)
-{
-    return wasm_i32x4_splat(x);
-}
-
-EK_INLINE ek_vf ek_dr_reals(const ek_dr_ints sum)
-{
-    return wasm_f32x4_convert_i32x4(sum);
-}
 
 /* Two weights of each output in 16 bits: of pair 0, or of pair 1. */
 EK_INLINED void ek_dr_pair(v128_t *to, const uint8_t *w, const int32_t pair, const int32_t kind)
