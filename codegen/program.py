@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from edgekit.codegen.gpu.plan import GpuPlan, plan
+from edgekit.codegen.gpu.segments import FOR_PROCESSORS
 from edgekit.codegen.kernels.pack import is_tiled, pack
 from edgekit.codegen.kernels.sources import Field, Kernel, Pointer, instantiate
 from edgekit.codegen.lowering.branches import Guard, Loop, costliest
@@ -22,6 +23,7 @@ from edgekit.codegen.printing.describe import layer_comment
 from edgekit.codegen.printing.literal import elements, number
 from edgekit.codegen.printing.names import HEADERS, LONGEST, Names, identifier, readable
 from edgekit.codegen.printing.pointers import ArenaRow, Named, Pointers
+from edgekit.core.errors import EdgeKitError
 from edgekit.core.escape import Code
 from edgekit.core.ir import Graph
 from edgekit.core.ops import Call
@@ -136,6 +138,10 @@ class Program:
     @cached_property
     def gpu(self) -> GpuPlan | None:
         """Its path for GPUs, if it has one."""
+        if self.target.gpu and self.graph.states:
+            names = ", ".join(state.input for state in self.graph.states)
+            hint = f"inputs and outputs of the model may hold them instead; or {FOR_PROCESSORS}"
+            raise EdgeKitError("E0203", f"states ({names}) do not run on GPUs yet", hint=hint)
         return plan(self.graph) if self.target.gpu else None
 
     @cached_property

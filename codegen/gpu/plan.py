@@ -3,44 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
-
-import numpy as np
 
 from edgekit.codegen.gpu.ast import GpuKernel
 from edgekit.codegen.gpu.elements import is_half
+from edgekit.codegen.gpu.memory import (
+    ALIGN,
+    ELEMENT,
+    OperandMemory,
+    Region,
+    Span,
+    Weights,
+    places_of_states,
+    room_of_state,
+)
 from edgekit.codegen.gpu.segments import CPU, FOR_PROCESSORS, costly, place, with_segments
 from edgekit.codegen.gpu.use import CONSTANTS, GpuCall, UnsupportedError, integer, use_of
 from edgekit.codegen.lowering.lower import drop_dead, in_best_order, layer_of
+from edgekit.codegen.lowering.rotary_and_swiglu import fuse_idioms
 from edgekit.codegen.memory.arena import ArenaPlan as Arena
 from edgekit.codegen.memory.lifetimes import Scheduled
-from edgekit.codegen.memory.planner import MemoryPlan, Place, assign
+from edgekit.codegen.memory.planner import MemoryPlan, assign
 from edgekit.codegen.memory.sharing import LoweredLayer
-from edgekit.codegen.printing.literal import stored
 from edgekit.core.errors import EdgeKitError, raise_all
 from edgekit.core.ir import Graph, Node
 from edgekit.core.ops import Arg, Call, Join, Step, View
 from edgekit.core.ops._copy import copy
-from edgekit.core.types import Array, DType
+from edgekit.core.types import DType
 
-ALIGN = 256  # bytes: what every device can bind a part of a buffer at
-_ELEMENT = 16  # the widest that kernels load
 _MAX_NAMES = 3  # of layers in a comment
-Region = Literal["input", "output", "arena", "weights"]
-
-
-@dataclass(frozen=True)
-class Span:
-    """The memory of a kernel's buffer: an input or output of the model by its number, or so many bytes of the
-    arena or of the weights. Tensors that are written start at multiples of ALIGN, those that are read at
-    multiples of 16."""
-
-    where: Region
-    number: int
-    offset: int
-    size: int  # bytes, of whole words
 
 
 @dataclass(frozen=True)
@@ -81,6 +73,7 @@ class GpuPlan:
     arena: Arena
     weights: bytes  # of all dispatches; spans of it start at multiples of ALIGN
     segments: tuple[CpuSegment, ...] = ()  # in the order of execution
+    states: Mapping[str, int] = field(default_factory=dict)  # where each one starts in those of a stream
 
     @cached_property
     def kernels(self) -> tuple[GpuKernel, ...]:
@@ -93,11 +86,16 @@ class GpuPlan:
 
     def uses(self, span: Span) -> bool:
         """Do kernels use the memory that this is a part of? Else an input or output is on the CPU only."""
-        return span.where == "arena" or (span.where, span.number) in self._used
+        return span.where in ("arena", "states") or (span.where, span.number) in self._used
 
     @property
     def arena_bytes(self) -> int:
         return self.arena.size + -self.arena.size % ALIGN
+
+    @property
+    def state_bytes(self) -> int:
+        """Of the states of a stream."""
+        return sum(room_of_state(state.initial.type) for state in self.graph.states)
 
     @property
     def macs(self) -> int:
@@ -107,16 +105,12 @@ class GpuPlan:
 def plan(graph: Graph) -> GpuPlan:
     """The plan of a graph. Operators without a kernel are in segments for the CPU, if they pay; else
     EdgeKitError E0203 names all of them."""
-    if graph.states:
-        names = ", ".join(state.input for state in graph.states)
-        hint = f"inputs and outputs of the model may hold them instead; or {FOR_PROCESSORS}"
-        raise EdgeKitError("E0203", f"states ({names}) do not run on GPUs yet", hint=hint)
     narrow = [name for name in (*graph.inputs, *graph.outputs) if is_half(graph.type(name).dtype)]
     if narrow:
         message = f"inputs and outputs ({', '.join(narrow)}) are not of 16 bits there"
         raise EdgeKitError("E0203", message, hint=f"float32 there, or {FOR_PROCESSORS}")
-    layers = drop_dead(graph, [_plain(layer_of(graph, node)) for node in graph.nodes])
     uses = _Uses()
+    layers = drop_dead(graph, [_plain(layer) for layer in _lowered(graph, uses)])
     refused = _lacking(layers, uses)
     parts: list[Graph] = []
     if refused:
@@ -124,21 +118,24 @@ def plan(graph: Graph) -> GpuPlan:
         if not placement.pays:
             raise_all([*refused.values(), costly(placement)])
         layers, parts = with_segments(graph, layers, placement)
+    layers = tuple(_with_updates(layer, uses) for layer in layers)
     wholes = _wholes(layers)
     layers = tuple(_without_twins(layer, wholes) for layer in layers)
     layers = in_best_order(graph, layers, "caller").layers
-    memory = assign(graph, layers, ALIGN)
-    pool = _Weights()
+    memory = OperandMemory(graph, assign(graph, layers, ALIGN), places_of_states(graph), Weights())
     dispatches: list[Dispatch] = []
     found: list[CpuSegment] = []
-    for scheduled in memory.calls:
+    for scheduled in memory.plan.calls:
         call = scheduled.call
         if call.kernel == CPU:
-            spans = tuple(_operand(graph, memory, arg, pool, ()) for arg in call.args)
+            spans = tuple(memory.operand(arg, ()) for arg in call.args)
             found.append(CpuSegment(parts[integer(call, "segment")], len(dispatches), spans))
-        else:
-            dispatches.append(_dispatch(graph, memory, scheduled, uses.of(call), pool))
-    return GpuPlan(graph, tuple(dispatches), memory.arena, bytes(pool.data), tuple(found))
+            continue
+        use = uses.of(call)
+        for each in (*_copies_of_updated(call, use, memory.plan), call):
+            dispatches += [_dispatch(memory, replace(scheduled, call=each), uses.of(each))]
+    weights = bytes(memory.weights.data)
+    return GpuPlan(graph, tuple(dispatches), memory.plan.arena, weights, tuple(found), memory.states)
 
 
 class _Uses:
@@ -151,6 +148,13 @@ class _Uses:
         if id(call) not in self._found:
             self._found[id(call)] = call, use_of(call)
         return self._found[id(call)][1]
+
+
+def _lowered(graph: Graph, uses: _Uses) -> Iterator[LoweredLayer]:
+    """The layers, with idioms of several operators as one call where there is a kernel for it."""
+    plain = [layer_of(graph, node) for node in graph.nodes]
+    for layer, fused in zip(plain, fuse_idioms(graph, plain), strict=True):
+        yield layer if fused is layer or _lacking([fused], uses) else fused
 
 
 def _lacking(layers: Sequence[LoweredLayer], uses: _Uses) -> dict[int, EdgeKitError]:
@@ -183,7 +187,7 @@ def _plain(layer: LoweredLayer) -> LoweredLayer:
 
 def _steps(step: Step) -> Iterator[Step]:
     match step:
-        case View(result, arg, offset) if offset % _ELEMENT:
+        case View(result, arg, offset) if offset % ELEMENT:
             first = offset // arg.type.dtype.bytes
             yield from copy(arg, result, (result.type.size,), (1,), (1,), x_start=first)
         case Join(result, args) if any(arg.type.bytes % ALIGN for arg in args[:-1]):
@@ -195,6 +199,24 @@ def _steps(step: Step) -> Iterator[Step]:
             yield replace(step, inplace=(), overlap=None)
         case _:
             yield step
+
+
+def _with_updates(layer: LoweredLayer, uses: _Uses) -> LoweredLayer:
+    """Results that a kernel writes only parts of may take over the memory of the operand that they update."""
+    steps: list[Step] = []
+    for step in layer.steps:
+        if isinstance(step, Call) and step.kernel != CPU and (updated := uses.of(step).updates) is not None:
+            step = replace(step, inplace=(updated,))
+        steps.append(step)
+    return LoweredLayer(layer.node, tuple(steps))
+
+
+def _copies_of_updated(call: Call, use: GpuCall, memory: MemoryPlan) -> Sequence[Call]:
+    """Brings the operand that is updated to the memory of the result, if it is elsewhere."""
+    if use.updates is None:
+        return []
+    x, y = call.args[use.updates], call.args[-1]
+    return [] if memory.places[x.name] == memory.places[y.name] else copy(x, y, (x.type.size,), (1,), (1,))
 
 
 def _wholes(layers: Sequence[LoweredLayer]) -> Mapping[str, frozenset[str]]:
@@ -216,8 +238,12 @@ def _without_twins(layer: LoweredLayer, wholes: Mapping[str, frozenset[str]]) ->
         if isinstance(step, Call) and step.kernel != CPU:
             args: list[Arg] = []
             for i, arg in enumerate(step.args[: -step.results]):
-                others = {other.name for other in args}
-                if arg.value.data is None and others & wholes.get(arg.name, {arg.name}):
+                others = {other.name for k, other in enumerate(args) if k not in step.inplace}
+                if (
+                    i not in step.inplace
+                    and arg.value.data is None
+                    and others & wholes.get(arg.name, {arg.name})
+                ):
                     twin = Arg(f"{arg.name}#twin{i}", arg.value)
                     steps += copy(arg, twin, (arg.type.size,), (1,), (1,))
                     arg = twin
@@ -228,34 +254,13 @@ def _without_twins(layer: LoweredLayer, wholes: Mapping[str, frozenset[str]]) ->
     return LoweredLayer(layer.node, tuple(steps))
 
 
-class _Weights:
-    """Constants behind one another; equal ones are there once, or as often as one call reads them."""
-
-    def __init__(self) -> None:
-        self.data = bytearray()
-        self._places: dict[tuple[bytes, int], int] = {}
-
-    def place(self, raw: bytes, before: Sequence[Span]) -> Span:
-        """Where constants are, for a call with these spans before."""
-        raw += b"\0" * (-len(raw) % _ELEMENT)
-        held = (self.data[s.offset : s.offset + s.size] for s in before if s.where == "weights")
-        key = raw, sum(data == raw for data in held)
-        if key not in self._places:
-            self.data += b"\0" * (-len(self.data) % ALIGN)
-            self._places[key] = len(self.data)
-            self.data += raw
-        return Span("weights", 0, self._places[key], len(raw))
-
-
-def _dispatch(
-    graph: Graph, memory: MemoryPlan, scheduled: Scheduled, use: GpuCall, pool: _Weights
-) -> Dispatch:
+def _dispatch(memory: OperandMemory, scheduled: Scheduled, use: GpuCall) -> Dispatch:
     spans: list[Span] = []
     for i in use.operands:
         if i == CONSTANTS:
-            spans.append(pool.place(use.data, spans))
+            spans.append(memory.weights.place(use.data, spans))
         else:
-            spans.append(_operand(graph, memory, scheduled.call.args[i], pool, spans))
+            spans.append(memory.operand(scheduled.call.args[i], spans))
     node = scheduled.node
     return Dispatch(
         use.kernel,
@@ -266,31 +271,3 @@ def _dispatch(
         type(node.op).__name__,
         scheduled.call.macs,
     )
-
-
-def _operand(graph: Graph, memory: MemoryPlan, arg: Arg, pool: _Weights, before: Sequence[Span]) -> Span:
-    place = memory.places[arg.name]
-    if place.kind == "constant":
-        return pool.place(_constant(graph, arg, place), before)
-    return _span(graph, arg, place)
-
-
-def _span(graph: Graph, arg: Arg, place: Place) -> Span:
-    size = arg.type.bytes + -arg.type.bytes % 4
-    match place.kind:
-        case "input":
-            return Span("input", graph.inputs.index(place.name), place.offset, size)
-        case "output":
-            return Span("output", graph.outputs.index(place.name), place.offset, size)
-    assert place.kind == "arena", "states are refused"
-    return Span("arena", 0, place.offset, size)
-
-
-def _constant(graph: Graph, arg: Arg, place: Place) -> bytes:
-    """The bytes of a constant operand, which may be a part of another constant."""
-    whole = graph.values[place.name].data if place.name in graph.values else arg.value.data
-    data: Array | None = arg.value.data if arg.value.data is not None else whole
-    assert data is not None, f"{arg.name} is constant"
-    raw = np.ascontiguousarray(stored(data)).tobytes()
-    start = place.offset if arg.value.data is None else 0
-    return raw[start : start + arg.type.bytes]

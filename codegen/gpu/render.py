@@ -15,7 +15,8 @@ import numpy as np
 import edgekit
 from edgekit.codegen.gpu import opencl
 from edgekit.codegen.gpu.ast import GpuBuffer
-from edgekit.codegen.gpu.plan import CpuSegment, Dispatch, GpuPlan, Region, Span
+from edgekit.codegen.gpu.memory import Region, Span
+from edgekit.codegen.gpu.plan import CpuSegment, Dispatch, GpuPlan
 from edgekit.codegen.gpu.selftest import port_checks
 from edgekit.codegen.printing.literal import lines
 from edgekit.codegen.program import Program

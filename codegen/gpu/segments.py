@@ -79,7 +79,7 @@ class _Network:
     @cached_property
     def readers(self) -> Mapping[str, Sequence[int]]:
         """Of each tensor that is not constant."""
-        found: dict[str, list[int]] = {name: [] for name in self.graph.inputs}
+        found: dict[str, list[int]] = {name: [] for name in self.graph.entries}
         for i, layer in enumerate(self.layers):
             for name in dict.fromkeys(layer.node.inputs):
                 if self.graph.data(name) is None:
@@ -87,6 +87,11 @@ class _Network:
             for name in layer.node.outputs:
                 found.setdefault(name, [])
         return found
+
+    @cached_property
+    def following(self) -> frozenset[str]:
+        """The next contents of states."""
+        return frozenset(state.output for state in self.graph.states)
 
     @cached_property
     def work(self) -> Sequence[tuple[float, float]]:
@@ -124,8 +129,8 @@ class _Network:
     def _copies(self, name: str, on_cpu: Collection[int], levels: Sequence[int]) -> int:
         """How often a tensor goes from the CPU to the device, or back."""
         readers, maker = self.readers[name], self.made_by.get(name)
-        if maker is None or maker in on_cpu:
-            return any(i not in on_cpu for i in readers)
+        if name in self.graph.inputs or maker in on_cpu:
+            return any(i not in on_cpu for i in readers) or name in self.following
         return len({levels[i] for i in readers if i in on_cpu}) + (name in self.graph.outputs)
 
     def candidates(self, on_cpu: frozenset[int]) -> Iterator[frozenset[int]]:
@@ -204,7 +209,7 @@ def _segment_graph(graph: Graph, nodes: Sequence[Node], name: str) -> Graph:
         name
         for node in nodes
         for name in node.outputs
-        if name in graph.outputs or any(id(user) not in own for user in graph.users(name))
+        if name in graph.exits or any(id(user) not in own for user in graph.users(name))
     )
     values = {name: graph.values[name] for name in (*read, *made)}
     return Graph(name, inputs, outputs, tuple(nodes), values, graph.source)

@@ -17,7 +17,7 @@ from edgekit.core.reasons import OwnWordsError
 from edgekit.core.types import Array
 
 # What every device grants: buffers of a kernel, items of a work-group, bytes that these share.
-MAX_BUFFERS, MAX_ITEMS, MAX_SHARED = 4, 128, 16384
+MAX_BUFFERS, MAX_ITEMS, MAX_SHARED = 5, 128, 16384
 CONSTANTS = -1  # in the place of an operand's index: the constants of the call
 
 
@@ -34,6 +34,9 @@ class GpuCall:
     values: Mapping[str, float]  # of the kernel's constants
     groups: int
     data: bytes = b""  # the constants of the call, as the kernel reads them
+    # The operand that is updated in place, such as a cache that gets a row: it is not among `operands`. The
+    # result holds it before the kernel runs, which writes what changes and leaves all else as it is.
+    updates: int | None = None
 
 
 class Family(Protocol):
@@ -56,6 +59,7 @@ def use_of(call: Call) -> GpuCall:
     names = {c.text for c in kernel.constants}
     assert names == found.values.keys(), f"{kernel.name}: {names ^ found.values.keys()}"
     assert len(found.operands) == len(kernel.buffers) <= MAX_BUFFERS, f"{kernel.name} has too many buffers"
+    assert found.updates not in found.operands, f"{kernel.name} reads what it updates"
     assert kernel.group <= MAX_ITEMS, f"{kernel.name} has too many items in a group"
     shared = sum(memory.size * memory.kind.bytes for memory in kernel.shared)
     assert shared <= MAX_SHARED, f"the items of {kernel.name} share {shared} bytes"

@@ -11,7 +11,8 @@ from typing import Any
 
 from edgekit.codegen.gpu import wgsl
 from edgekit.codegen.gpu.ast import GpuKernel
-from edgekit.codegen.gpu.plan import ALIGN, CpuSegment, Dispatch, GpuPlan, Region, Span
+from edgekit.codegen.gpu.memory import ALIGN, Region, Span
+from edgekit.codegen.gpu.plan import CpuSegment, Dispatch, GpuPlan
 from edgekit.core.escape import Code
 
 _GROUPS = 65535  # the most in one direction

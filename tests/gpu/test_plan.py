@@ -5,7 +5,8 @@ import pytest
 from support.gpu_plans import run
 from support.opencl import opencl
 
-from edgekit.codegen.gpu.plan import ALIGN, GpuPlan, plan
+from edgekit.codegen.gpu.memory import ALIGN
+from edgekit.codegen.gpu.plan import GpuPlan, plan
 from edgekit.core import simulate
 from edgekit.core.builder import Builder
 from edgekit.core.errors import EdgeKitError

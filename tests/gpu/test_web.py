@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 from support.op_cases import normal
 
-from edgekit.codegen.gpu.plan import ALIGN, GpuPlan, plan
+from edgekit.codegen.gpu.memory import ALIGN
+from edgekit.codegen.gpu.plan import GpuPlan, plan
 from edgekit.codegen.gpu.web import Web
 from edgekit.core.builder import Builder
 from edgekit.core.ops.arithmetic import Mul

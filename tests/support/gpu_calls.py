@@ -131,6 +131,8 @@ def _tensor(arg: Arg, tensors: dict[str, Array]) -> Array:
 
 
 def _buffers(use: GpuCall, call: Call, tensors: dict[str, Array]) -> list[Array]:
+    if use.updates is not None:
+        tensors[call.args[-1].name] = _tensor(call.args[use.updates], tensors).copy()
     operands = {i: _tensor(call.args[i], tensors) for i in use.operands if i != CONSTANTS}
     return arguments(use, operands)
 

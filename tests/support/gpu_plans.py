@@ -5,20 +5,26 @@ from collections.abc import Mapping
 import numpy as np
 from support.gpu_calls import Device
 
-from edgekit.codegen.gpu.plan import GpuPlan, Span
+from edgekit.codegen.gpu.memory import Span
+from edgekit.codegen.gpu.plan import GpuPlan
 from edgekit.codegen.gpu.use import CONSTANTS, GpuCall
 from edgekit.codegen.printing.literal import restored, stored
 from edgekit.core.types import Array
 
 
-def run(device: Device, plan: GpuPlan, inputs: Mapping[str, Array]) -> dict[str, Array]:
-    """The outputs of a model; kernels see copies, and only what they write is kept."""
+def run(
+    device: Device, plan: GpuPlan, inputs: Mapping[str, Array], states: Array | None = None
+) -> dict[str, Array]:
+    """The outputs of a model; kernels see copies, and only what they write is kept. `states` are those of a
+    stream, which the run changes."""
     assert not plan.segments, "all of it is on the device"
     graph = plan.graph
     memory = {("input", i): _raw(inputs[name]) for i, name in enumerate(graph.inputs)}
     memory |= {("output", i): _rubbish(graph.type(n).bytes) for i, n in enumerate(graph.outputs)}
     memory["arena", 0] = _rubbish(plan.arena_bytes)
     memory["weights", 0] = np.frombuffer(plan.weights, np.uint8)
+    if states is not None:
+        memory["states", 0] = states
     for d in plan.dispatches:
         given = [_part(memory, span).copy() for span in d.spans]
         use = GpuCall(d.kernel, tuple(CONSTANTS for _ in d.spans), d.values, d.groups)
@@ -33,6 +39,15 @@ def run(device: Device, plan: GpuPlan, inputs: Mapping[str, Array]) -> dict[str,
         flat = np.frombuffer(memory["output", i].tobytes()[: type.bytes], like)
         results[name] = restored(flat, type.dtype).reshape(type.shape)
     return results
+
+
+def stream(plan: GpuPlan) -> Array:
+    """The states of a stream that begins."""
+    memory = _rubbish(plan.state_bytes)
+    for state in plan.graph.states:
+        raw = _raw(state.start)
+        memory[plan.states[state.input] :][: raw.size] = raw
+    return memory
 
 
 def _part(memory: Mapping[tuple[str, int], Array], span: Span) -> Array:
