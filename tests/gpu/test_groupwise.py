@@ -1,11 +1,13 @@
 """Layers whose weights are integers in groups, on GPUs: matrix times vector, and matrix times matrix."""
 
+import importlib
 from collections.abc import Callable
 from itertools import product
 
 import numpy as np
 import pytest
 from support.gpu_calls import Device, assert_computes, kernels_of
+from support.op_cases import as_graph
 from support.opencl import kernel_device
 from support.webgpu import webgpu
 
@@ -14,7 +16,8 @@ from edgekit.codegen.gpu.plan import plan
 from edgekit.core.builder import Builder
 from edgekit.core.ir import Graph
 from edgekit.core.ops.dense import Dense
-from edgekit.core.ops.groupwise import DenseGroupwise
+from edgekit.core.ops.dynamic_rows import DynamicDense, QuantizeRows
+from edgekit.core.ops.groupwise import DenseGroupwise, GatherGroupwise
 from edgekit.core.types import Array, DType, Type
 
 DEVICES: dict[str, Callable[[], Device]] = {"opencl": kernel_device, "wgsl": webgpu}
@@ -50,11 +53,43 @@ def test_one_row_and_several(device: str) -> None:
     assert not assert_computes(DEVICES[device](), graph, given)
 
 
-def test_words_that_two_groups_share_are_left_to_the_cpu() -> None:
-    graph, _ = layers(inputs=40, group=4)  # eight weights of 4 bits are a word
-    found = " ".join(kernels_of(graph))
-    assert "dense_groupwise_s8" in found
-    assert "dense_groupwise_s4" not in found
+@pytest.mark.parametrize("device", DEVICES)
+def test_groups_that_are_no_whole_words(device: str) -> None:
+    """Of four weights and of five, where a word has eight, or four; a row that ends within a word."""
+    for inputs, group in ((40, 4), (33, 5), (28, 32)):
+        graph, given = layers(inputs, group)
+        assert any("_any" in name for name in kernels_of(graph))
+        assert not assert_computes(DEVICES[device](), graph, given)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_rows_of_tables(device: str) -> None:
+    """Indices of 32 and 64 bits, outside of the table too; layers of 16-bit floats have no kernel."""
+    cases = importlib.import_module("ops.cases.groupwise").CASES
+    graph, given, _ = as_graph([c for c in cases if all(x.size for x in c.operands)])
+    found = kernels_of(graph)
+    names = (f"gather_groupwise_s{b}{z}_f32_s64" for b in (4, 8) for z in ("", "_zero"))
+    assert {*names, "gather_groupwise_s4_zero_f16_s64", "gather_groupwise_s8_f32_s32"} <= found.keys()
+    refused = assert_computes(DEVICES[device](), graph, given)
+    assert {graph.type(name).dtype for name in refused} == {DType.F16, DType.BF16}
+    assert {type(graph.producer(name).op) for name in refused} == {DenseGroupwise}
+
+
+def test_a_tied_table_is_there_once() -> None:
+    """Rows of the table are looked up in the words of the layer that multiplies by it."""
+    numbers = np.random.default_rng(6)
+    w = numbers.integers(-127, 128, (40, 32)).astype(np.int8)
+    scale = numbers.uniform(0.01, 0.02, (40, 1)).astype(np.float32)
+    for index in (DType.S32, DType.S64):
+        builder = Builder()
+        rows = builder.input("rows", Type(index, (1,)))
+        table, scales, bias = map(builder.const, (w, scale, np.zeros(40, np.float32)))
+        (x,) = builder.add(GatherGroupwise(32), table, rows, scales)
+        q, s = builder.add(QuantizeRows(), x)
+        (y,) = builder.add(DynamicDense(32), q, s, table, scales, bias)
+        (z,) = builder.add(DenseGroupwise(32), x, table, scales, bias)
+        graph = builder.graph("tied", [rows], [y, z])
+        assert len(plan(graph).weights) < w.nbytes + 2 * scale.nbytes + 512
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int4"])

@@ -102,6 +102,19 @@ def assert_computes(
     return set(found.refused)
 
 
+def assert_same_bits(device: Device, graph: Graph, inputs: dict[str, Array]) -> None:
+    """Every node has a kernel, and all results are those of the simulator to the bit, floats as well."""
+    found = compute(device, graph, inputs)
+    assert not found.refused
+    for name, right in simulate.run(graph, inputs).items():
+        result = found.result(name, graph.type(name))
+        assert np.ascontiguousarray(right).tobytes() == np.ascontiguousarray(result).tobytes(), (
+            graph.producer(name),
+            right,
+            result,
+        )
+
+
 def kernels_of(graph: Graph) -> dict[str, GpuKernel]:
     """The kernels of all calls that have one, by name."""
     found = {}

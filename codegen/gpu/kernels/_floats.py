@@ -6,7 +6,7 @@ from math import isinf
 
 import numpy as np
 
-from edgekit.codegen.gpu.ast import F32, Expr, function
+from edgekit.codegen.gpu.ast import F32, U32, Expr, function
 from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.elements import is_half
 from edgekit.codegen.gpu.use import ConstantBuffer, UnsupportedError, constant_of, real
@@ -54,6 +54,11 @@ def limited(k: KernelBuilder, y: Expr, limits: Limits) -> Expr:
         if is_given:
             y = function(end, y, k.constant(name, F32))
     return y
+
+
+def rounded(product: Expr, nothing: Expr) -> Expr:
+    """A product that no compiler fuses with a sum: it cannot know that `nothing`, a word of memory, is 0."""
+    return (product.bits(U32) ^ nothing).bits(F32)
 
 
 def label(limits: Limits) -> str:

@@ -1,0 +1,42 @@
+"""Quotients of floats as bits, rounded as IEEE 754 says.
+
+Languages for GPUs promise less, and devices take subnormal numbers for 0.
+"""
+
+from __future__ import annotations
+
+from edgekit.codegen.gpu.ast import I32, U32, Expr, function, number, select
+from edgekit.codegen.gpu.builder import KernelBuilder
+
+INFINITE = 0x7F800000  # the bits of the infinite float
+_DIGITS = 25  # of a quotient behind the first one: two more than those of a float
+
+
+def quotient(k: KernelBuilder, a: Expr, b: Expr) -> Expr:
+    """The bits of a / b, of the bits of positive finite floats. It rounds to the nearest, halves to even."""
+    of_a, up = _parts(k, a)
+    of_b, down = _parts(k, b)
+    is_less = k.let("is_less", of_a < of_b)
+    first = k.let("numerator", select(is_less, of_a << 1, of_a))
+    exponent = k.let("exponent", up - down + 127 - select(is_less, number(1, I32), number(0, I32)))
+    rest, digits = k.var("rest", first - of_b), k.var("digits", number(1, U32))
+    with k.loop("digit", 0, _DIGITS):
+        k.set(rest, rest << 1)
+        fits = k.let("fits", rest >= of_b)
+        k.set(rest, select(fits, rest - of_b, rest))
+        k.set(digits, (digits << 1) | select(fits, number(1, U32), number(0, U32)))
+    exact = k.let("exact", digits | select(rest > 0, number(1, U32), number(0, U32)))
+    # What has no place: two digits, and more of a result that is subnormal.
+    drop = k.let("drop", function("min", 2 + function("max", 1 - exponent, 0), 31).to(U32))
+    half = (number(1, U32) << (drop - 1)) - 1
+    rounded = k.let("rounded", (exact + half + ((exact >> drop) & 1)) >> drop)
+    whole = (function("max", exponent - 1, 0).to(U32) << 23) + rounded
+    return select(exponent >= 255, number(INFINITE, U32), whole)
+
+
+def _parts(k: KernelBuilder, bits: Expr) -> tuple[Expr, Expr]:
+    """The 24 digits of a float, and its exponent, also of a subnormal one."""
+    field = k.let("field", bits >> 23)
+    digits = k.let("digits", (bits & 0x7FFFFF) | select(field > 0, number(1 << 23, U32), number(0, U32)))
+    up = k.let("up", function("clz", digits) - 8)
+    return k.let("digits", digits << up), function("max", field.to(I32), 1) - up.to(I32)
