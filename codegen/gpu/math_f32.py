@@ -8,7 +8,9 @@ from collections.abc import Callable, Mapping
 
 from edgekit.codegen.gpu.ast import F32, I32, U32, Expr, function, number, select
 from edgekit.codegen.gpu.builder import KernelBuilder
-from edgekit.core.math_f32.numbers import LN2_HIGH, LN2_LOW, LOG2_E, coefficients
+from edgekit.codegen.gpu.polynomial import polynomial
+from edgekit.codegen.gpu.trigonometry import cos, sin
+from edgekit.core.math_f32.numbers import LN2_HIGH, LN2_LOW, LOG2_E
 
 Function = Callable[..., Expr]
 _MIN_NORMAL, _MAX_FLOAT = 1.17549435e-38, 3.40282347e38  # of normal floats
@@ -32,14 +34,14 @@ def tanh(k: KernelBuilder, x: Expr) -> Expr:
     """1 - 2 / (exp(2 x) + 1), near 0 a polynomial."""
     a = k.let("magnitude", function("abs", x))
     large = 1 - 2 / (_normal(k, 2 * function("min", a, 10)) + 1)
-    small = a + a * (a * a) * _poly(k, "tanh", k.let("square", a * a))
+    small = a + a * (a * a) * polynomial(k, "tanh", k.let("square", a * a))
     return _with_sign(k.let("y", select(a >= 0.9, large, small)), x)
 
 
 def erf(k: KernelBuilder, x: Expr) -> Expr:
     a = k.let("magnitude", function("abs", x))
-    large = 1 - _normal(k, _poly(k, "log_erfc", k.let("bounded", function("min", a, 4))))
-    small = a + a * _poly(k, "erf", k.let("square", a * a))
+    large = 1 - _normal(k, polynomial(k, "log_erfc", k.let("bounded", function("min", a, 4))))
+    small = a + a * polynomial(k, "erf", k.let("square", a * a))
     return _with_sign(k.let("y", select(a >= 1, large, small)), x)
 
 
@@ -50,7 +52,7 @@ def expm1(k: KernelBuilder, x: Expr) -> Expr:
     a = k.let("a", bounded - count * float(LN2_HIGH))
     b = k.let("b", count * float(LN2_LOW))
     r = k.let("r", a - b)
-    s = k.let("s", r * r * _poly(k, "exp", r) + ((a - r) - b))
+    s = k.let("s", r * r * polynomial(k, "exp", r) + ((a - r) - b))
     halved = k.let("halved", _pow2(count.to(I32) - 1))
     one = k.let("one", halved - 0.5)
     part = k.let("part", r * halved)
@@ -93,7 +95,7 @@ def _joined(k: KernelBuilder, n: Expr, f: Expr, tail: Expr) -> Expr:
     square = k.let("square", f * f)
     high = k.let("high", whole + f)
     low = k.let("low", f - (high - whole))
-    rest = square * f * _poly(k, "log", f) - 0.5 * square
+    rest = square * f * polynomial(k, "log", f) - 0.5 * square
     return high + (low + (rest + (count * float(LN2_LOW) + tail)))
 
 
@@ -118,6 +120,8 @@ FUNCTIONS: Mapping[str, Function] = {
     "expm1": expm1,
     "log": log,
     "log1p": log1p,
+    "sin": sin,
+    "cos": cos,
     "sqrt": _plain("sqrt"),
     "floor": _plain("floor"),
     "ceil": lambda k, a: -function("floor", -a),
@@ -140,7 +144,7 @@ def _parts(k: KernelBuilder, x: Expr) -> tuple[Expr, Expr, Expr]:
     b = k.let("b", count * float(LN2_LOW))
     r = k.let("r", a - b)
     high = k.let("high", 1 + r)
-    low = ((1 - high) + r) + (((a - r) - b) + r * r * _poly(k, "exp", r))
+    low = ((1 - high) + r) + (((a - r) - b) + r * r * polynomial(k, "exp", r))
     return k.let("n", count.to(I32)), high, k.let("low", low)
 
 
@@ -161,12 +165,3 @@ def _scale(k: KernelBuilder, x: Expr, n: Expr) -> Expr:
 
 def _with_sign(y: Expr, x: Expr) -> Expr:
     return ((y.bits(U32) & 0x7FFFFFFF) | (x.bits(U32) & 0x80000000)).bits(F32)
-
-
-def _poly(k: KernelBuilder, name: str, x: Expr) -> Expr:
-    """The polynomial of that name, by Horner's rule."""
-    first, *rest = coefficients(name)
-    p = number(first, F32)
-    for c in rest:
-        p = k.let("p", p * x + c)
-    return p

@@ -1,6 +1,6 @@
 """Rotary embeddings and SwiGLU of language models: several operators of the graph that become one call each.
 
-The graph keeps its operators, so that passes, quantization and GPUs see what they know.
+The graph keeps its operators, so that passes and quantization see what they know.
 """
 
 from __future__ import annotations

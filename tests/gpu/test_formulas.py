@@ -17,6 +17,7 @@ from edgekit.core.ops.activations import Elu, Log, Mish, Softplus
 from edgekit.core.ops.cast import Cast
 from edgekit.core.ops.pool2d import Pool2d
 from edgekit.core.ops.rounding import Ceil
+from edgekit.core.ops.trigonometry import Cos, Sin
 from edgekit.core.types import DType, Type
 
 DEVICES: dict[str, Callable[[], Device]] = {"opencl": kernel_device, "wgsl": webgpu}
@@ -62,6 +63,23 @@ def test_functions_are_right_at_the_ends_of_their_domains(device: str) -> None:
     graph, inputs, outputs = as_graph(cases)
     ulps = {name: c.ulps for c, names in zip(cases, outputs, strict=True) for name in names}
     assert not assert_computes(DEVICES[device](), graph, inputs, ulps)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_angles_of_any_size(device: str) -> None:
+    """Those of a position and of all exponents, also next to multiples of pi / 2."""
+    sizes = 2.0 ** np.arange(-126, 128, dtype=np.float32) * np.float32(1.3)
+    near = np.arange(1, 60, dtype=np.float32) * np.float32(np.pi / 2)
+    x = np.concatenate([sizes, -sizes, near, -near, np.arange(0, 4000, 7), [0.0, -0.0]]).astype(np.float32)
+    graph, inputs, outputs = as_graph([case(op, x) for op in (Sin(), Cos())])
+    found = compute(DEVICES[device](), graph, inputs)
+    for (name,), exact in zip(outputs, (np.sin, np.cos), strict=True):
+        y = found.result(name, graph.type(name))
+        np.testing.assert_allclose(y, exact(x.astype(np.float64)), rtol=2 * 2.0**-23, atol=1e-37)
+    ends = np.array([np.inf, -np.inf, np.nan], np.float32)
+    odd, given, names = as_graph([case(op, ends) for op in (Sin(), Cos())])
+    for (name,) in names:
+        assert np.isnan(compute(DEVICES[device](), odd, given).result(name, odd.type(name))).all()
 
 
 @pytest.mark.parametrize("device", DEVICES)

@@ -10,51 +10,19 @@ import numpy as np
 import pytest
 from support import boards, x86
 from support.called import kernels
-from support.rotary_and_swiglu import HALF, SHAPE, DecoderNet, angles
+from support.rotary_and_swiglu import FUSED, HALF, SHAPE, DecoderNet, angles, gated, magnitudes
 
 from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import compile_graph
 from edgekit.core import simulate
 from edgekit.core.ir import Graph
-from edgekit.core.ops.arithmetic import Add, Mul, Neg
-from edgekit.core.ops.concat import Concat
+from edgekit.core.ops.arithmetic import Mul
 
 TARGETS: tuple[tuple[str, Optimize], ...] = (
     ("cortex-m4", "size"),
     ("cortex-m7", "speed"),
     ("x86-64-avx2", "size"),
 )
-
-
-def halves(net: DecoderNet) -> Graph:
-    """As the converter of transformers writes it."""
-    x, (cos, sin) = net.x(*SHAPE), angles(net, HALF)
-    return net.done(net.turned(*net.halves(x), cos, sin))
-
-
-def halves_in_another_order(net: DecoderNet) -> Graph:
-    x, (cos, sin) = net.x(*SHAPE), angles(net, HALF)
-    return net.done(net.turned(*net.halves(x), cos, sin, swapped=True))
-
-
-def wholes(net: DecoderNet) -> Graph:
-    """As torch.export writes it: x cos + [-b, a] sin, where each half has angles of its own."""
-    x, (cos, sin) = net.x(*SHAPE), angles(net, 2 * HALF)
-    a, b = net.halves(x)
-    other = net(Mul(), net(Concat(3), net(Neg(), b), a), sin)
-    return net.done(net(Add(), other, net(Mul(), x, cos)))
-
-
-def heads_of_positions(net: DecoderNet) -> Graph:
-    """Several tokens a run: the heads of a token lie side by side."""
-    x, (cos, sin) = net.x(2, 4, 3, 38), angles(net, 19, positions=4)
-    return net.done(net.turned(*net.halves(x, (2, 4, 3, 38)), cos, sin))
-
-
-def gated(net: DecoderNet) -> Graph:
-    """Of an odd count; the gate is the second factor."""
-    x, y = net.x(3, 31), net.x(3, 31, name="y")
-    return net.done(net(Mul(), y, net.gate(x)))
 
 
 def of_heads(net: DecoderNet) -> Graph:
@@ -92,13 +60,6 @@ def broadcast(net: DecoderNet) -> Graph:
     return net.done(net(Mul(), net.gate(x), y))
 
 
-FUSED: dict[Callable[[DecoderNet], Graph], str] = {
-    halves: "rotary",
-    halves_in_another_order: "rotary",
-    wholes: "rotary",
-    heads_of_positions: "rotary",
-    gated: "swiglu",
-}
 OTHERS = (of_heads, of_two, backwards, seen, steeper, broadcast)
 
 
@@ -129,9 +90,7 @@ def test_gates_of_any_magnitude(name: str, optimize: Optimize, tmp_path: Path) -
     is_board = name.startswith("cortex")
     support: Any = boards if is_board else x86
     program = compile_graph(graph, support.load(name, "zig" if is_board else "gcc"))
-    sizes = [0, 1e-30, 1, 20, 50, 86.9, 87.1, 88, 88.8, 104, 200, 1e10, 1e30, 1e35, 1e36, 1e38, 3e38]
-    gates = np.array([*sizes, *(-size for size in sizes), np.inf, -np.inf, np.nan], np.float32)
-    x, y = np.resize(gates, (3, 31)), np.resize(np.float32([1, -2, 0.5]), (3, 31))
+    x, y = magnitudes()
     driver = support.drive(program, tmp_path, optimize, *(("-O2",) if is_board else ()))
     with np.errstate(over="ignore", invalid="ignore"):
         given = dict(zip(graph.inputs, (x, y), strict=True))

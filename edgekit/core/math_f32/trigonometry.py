@@ -15,7 +15,7 @@ _PI_4, _PI_4_LOW = np.float32(0.785398185), np.float32(-2.18556941e-08)
 _U = np.uint64
 _WORD = _U(0xFFFFFFFF)
 # 2/pi, 32 bits a word, as many as the largest float needs.
-_TWO_OVER_PI = np.array(
+TWO_OVER_PI = np.array(
     [0, 0xA2F9836E, 0x4E441529, 0xFC2757D1, 0xF534DDC0, 0xDB629599, 0x3C439041, 0xFE5163AB], _U
 )
 
@@ -26,7 +26,7 @@ def _quadrant(a: Array) -> tuple[Array, Array, Array]:
     whole = ((u & np.uint32(0x7FFFFF)) | np.uint32(0x800000)).astype(_U)
     start = np.maximum(((u >> np.uint32(23)) & np.uint32(0xFF)).astype(np.int64) - 120, 0)
     shift = (start & 31).astype(_U)
-    words = [_TWO_OVER_PI[(start >> 5) + i] for i in range(4)]
+    words = [TWO_OVER_PI[(start >> 5) + i] for i in range(4)]
     window = [((w << shift) | (after >> _U(1) >> (_U(31) - shift))) & _WORD for w, after in pairwise(words)]
     turn = ((window[0] * whole & _WORD) << _U(32)) + window[1] * whole + (window[2] * whole >> _U(32))
     q = (turn + (_U(1) << _U(61))) >> _U(62)
