@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from edgekit.codegen.gpu.plan import GpuPlan, plan
+from edgekit.codegen.gpu.plan import CpuSegment, GpuPlan, plans
 from edgekit.codegen.gpu.segments import FOR_PROCESSORS
 from edgekit.codegen.kernels.pack import is_tiled, pack
 from edgekit.codegen.kernels.sources import Field, Kernel, Pointer, instantiate
@@ -136,29 +136,39 @@ class Program:
     entry_graphs: tuple[Graph, ...] = ()  # of the library beside this one, named <name>_<entry>: entries.py
 
     @cached_property
-    def gpu(self) -> GpuPlan | None:
-        """Its path for GPUs, if it has one."""
-        if self.target.gpu and self.graph.states:
+    def gpu_plans(self) -> tuple[GpuPlan, ...]:
+        """The paths for GPUs of this entry and of the others, over one set of weights."""
+        if self.target.gpu == "webgpu" and self.graph.states:
             names = ", ".join(state.input for state in self.graph.states)
             hint = f"inputs and outputs of the model may hold them instead; or {FOR_PROCESSORS}"
             raise EdgeKitError("E0203", f"states ({names}) do not run on GPUs yet", hint=hint)
-        return plan(self.graph) if self.target.gpu else None
+        return plans([entry.graph for entry in (self, *self.entries)]) if self.target.gpu else ()
+
+    @property
+    def gpu(self) -> GpuPlan | None:
+        """Its path for GPUs, if it has one."""
+        return self.gpu_plans[0] if self.target.gpu else None
 
     @cached_property
     def segments(self) -> tuple[Program, ...]:
-        """What the CPU computes between dispatches by OpenCL, as programs that share constants with this
-        one."""
+        """What the CPU computes between dispatches by OpenCL, for each entry in turn, as programs that share
+        constants and states with this one."""
         target = replace(self.target, gpu="")
-        found = [self]
-        for segment in self.gpu.segments if self.gpu and self.target.opencl else ():
+        found = [self, *self.entries]
+        for segment in self.gpu_segments if self.target.opencl else ():
             found.append(compile_graph(segment.graph, target, beside=found))
-        return tuple(found[1:])
+        return tuple(found[1 + len(self.entries) :])
+
+    @property
+    def gpu_segments(self) -> tuple[CpuSegment, ...]:
+        """Those of all entries."""
+        return tuple(segment for found in self.gpu_plans for segment in found.segments)
 
     @cached_property
     def segment_library(self) -> Program | None:
         """The same for pages, where they are a library of their own: the first segment, with the others as
         its entries."""
-        graphs = [segment.graph for segment in self.gpu.segments] if self.gpu else []
+        graphs = [segment.graph for segment in self.gpu_segments]
         if not graphs:
             return None
         return replace(compile_graph(graphs[0], replace(self.target, gpu="")), entry_graphs=tuple(graphs[1:]))

@@ -194,16 +194,16 @@ def setting(program: Program) -> Iterator[str]:
     for i, port in enumerate(ports):
         yield f"static {port.type.dtype.c} p{i}[{port.type.size or 1}];"
     yield f"static uint8_t arena[{program.arena.size + 1}] __attribute__((aligned({program.target.align})));"
-    if program.states:
+    has_state = bool(program.states) and not program.target.opencl
+    if has_state:
         yield f"static struct {program.owner}_state state;"
-    if program.target.opencl:
-        yield "static struct ek_gpu *gpu;"
+    yield from (f"static {line}" for line in host.declared(program))
     yield "static void prepare(void)\n{"
     for i, port in enumerate(program.inputs):
         is_float = port.type.dtype.c in ("float", "double")
         value = "(float)(i * 37 % 101) / 50.0f - 1.0f" if is_float else f"({port.type.dtype.c})(i * 37 % 101)"
         yield f"    for (int i = 0; i < {port.type.size}; i++)\n        p{i}[i] = {value};"
-    if program.states:
+    if has_state:
         yield f"    {program.owner}_reset(&state);"
     if program.target.opencl:
         yield from host.created(program)

@@ -236,7 +236,8 @@ def _runner(index: int, program: Program) -> Iterator[str]:
     align = max(program.target.align, 16)
     outside = [*map(_room, program.inputs), *map(_room, program.outputs)] if program.ports == "caller" else []
     used = [*outside, ("arena", str(program.arena.size), 0)]
-    state = [("state", f"sizeof(struct {program.owner}_state)", 0)] * bool(program.states)
+    has_state = bool(program.states) and not program.target.opencl  # there, it is on the device
+    state = [("state", f"sizeof(struct {program.owner}_state)", 0)] * has_state
     rooms = [*used, *state]
     yield f"EK_PLAIN int run_{index}(int steps, int threads)\n{{\n    (void)threads;"
     for name, size, skew in rooms:
@@ -253,7 +254,7 @@ def _runner(index: int, program: Program) -> Iterator[str]:
         yield "    memset(state.at, 0xFF, state.size);"
         yield f"    {program.owner}_reset((struct {program.owner}_state *)(void *)state.at);"
     if program.target.opencl:
-        yield "    struct ek_gpu *gpu;"
+        yield from (f"    {line}" for line in host.declared(program))
         yield from host.created(program)
     yield "    for (int step = 0; step < steps; step++) {"
     yield from (f"        memset({name}.at, 0xFF, {name}.size);" for name, _, _ in used)
@@ -280,8 +281,9 @@ def _runner(index: int, program: Program) -> Iterator[str]:
         name, _, _ = _room(port)
         yield f"        if (checksum({name}) != {name}_sum)\n            return {_CHANGED};"
     yield from (f"        fwrite({_room(p)[0]}.at, 1, {p.type.bytes}, stdout);" for p in program.outputs)
-    destroyed = f"    {program.name}_gpu_destroy(gpu);\n" if program.target.opencl else ""
-    yield f"    }}\n{destroyed}    return 0;\n}}\n"
+    yield "    }"
+    yield from host.destroyed(program)
+    yield "    return 0;\n}\n"
 
 
 def _room(port: Port) -> tuple[str, str, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -85,12 +85,13 @@ def _constant(graph: Graph, arg: Arg, place: Place) -> bytes:
     return raw[start : start + arg.type.bytes]
 
 
-def places_of_states(graph: Graph) -> dict[str, int]:
-    """Where each state starts, one behind the other."""
+def places_of_states(graph: Graph, kept: Collection[str] = ()) -> dict[str, int]:
+    """Where each state starts, one behind the other, but those that are kept on the CPU."""
     found, end = {}, 0
     for state in graph.states:
-        found[state.input] = end
-        end += room_of_state(state.initial.type)
+        if state.input not in kept:
+            found[state.input] = end
+            end += room_of_state(state.initial.type)
     return found
 
 

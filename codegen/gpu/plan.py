@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -18,7 +18,7 @@ from edgekit.codegen.gpu.memory import (
     places_of_states,
     room_of_state,
 )
-from edgekit.codegen.gpu.segments import CPU, FOR_PROCESSORS, costly, place, with_segments
+from edgekit.codegen.gpu.segments import CPU, FOR_PROCESSORS, Placement, costly, place, with_segments
 from edgekit.codegen.gpu.use import CONSTANTS, GpuCall, UnsupportedError, integer, use_of
 from edgekit.codegen.lowering.lower import drop_dead, in_best_order, layer_of
 from edgekit.codegen.lowering.rotary_and_swiglu import fuse_idioms
@@ -71,9 +71,9 @@ class GpuPlan:
     graph: Graph
     dispatches: tuple[Dispatch, ...]
     arena: Arena
-    weights: bytes  # of all dispatches; spans of it start at multiples of ALIGN
+    weights: bytes  # of all dispatches, and of other entries; spans of it start at multiples of ALIGN
     segments: tuple[CpuSegment, ...] = ()  # in the order of execution
-    states: Mapping[str, int] = field(default_factory=dict)  # where each one starts in those of a stream
+    states: Mapping[str, int] = field(default_factory=dict)  # where those on the device start
 
     @cached_property
     def kernels(self) -> tuple[GpuKernel, ...]:
@@ -94,17 +94,48 @@ class GpuPlan:
 
     @property
     def state_bytes(self) -> int:
-        """Of the states of a stream."""
-        return sum(room_of_state(state.initial.type) for state in self.graph.states)
+        """Of the states of a stream that are on the device."""
+        return sum(room_of_state(s.initial.type) for s in self.graph.states if s.input in self.states)
 
     @property
     def macs(self) -> int:
         return sum(d.macs for d in self.dispatches)
 
 
+def plans(graphs: Sequence[Graph]) -> tuple[GpuPlan, ...]:
+    """Those of the entries of a library, of which the first one has all states. They share weights and
+    states. Operators without a kernel are in segments for the CPU, if they pay; else EdgeKitError E0203 names
+    all of them."""
+    placed = [_placed(graph) for graph in graphs]
+    kept = frozenset[str].intersection(
+        *(each.kept for each in placed if each.graph.states or each is placed[0])
+    )
+    weights, places = Weights(), places_of_states(graphs[0], kept)
+    found = [_plan(each, kept, weights, places) for each in placed]
+    return tuple(replace(each, weights=bytes(weights.data)) for each in found)
+
+
 def plan(graph: Graph) -> GpuPlan:
-    """The plan of a graph. Operators without a kernel are in segments for the CPU, if they pay; else
-    EdgeKitError E0203 names all of them."""
+    """That of a graph alone."""
+    return plans([graph])[0]
+
+
+@dataclass(frozen=True)
+class _Placed:
+    """The layers of a graph, and where they run if not all of them have a kernel."""
+
+    graph: Graph
+    layers: tuple[LoweredLayer, ...]
+    uses: _Uses
+    placement: Placement | None
+
+    @property
+    def kept(self) -> frozenset[str]:
+        """States that may stay on the CPU."""
+        return self.placement.kept if self.placement else frozenset()
+
+
+def _placed(graph: Graph) -> _Placed:
     narrow = [name for name in (*graph.inputs, *graph.outputs) if is_half(graph.type(name).dtype)]
     if narrow:
         message = f"inputs and outputs ({', '.join(narrow)}) are not of 16 bits there"
@@ -112,17 +143,24 @@ def plan(graph: Graph) -> GpuPlan:
     uses = _Uses()
     layers = drop_dead(graph, [_plain(layer) for layer in _lowered(graph, uses)])
     refused = _lacking(layers, uses)
+    placement = place(graph, layers, refused) if refused else None
+    if placement and not placement.pays:
+        raise_all([*refused.values(), costly(placement)])
+    return _Placed(graph, layers, uses, placement)
+
+
+def _plan(placed: _Placed, kept: Collection[str], pool: Weights, states: Mapping[str, int]) -> GpuPlan:
+    """The plan of a graph, of whose states some are `kept` on the CPU."""
+    graph, layers, uses = placed.graph, placed.layers, placed.uses
     parts: list[Graph] = []
-    if refused:
-        placement = place(graph, layers, refused)
-        if not placement.pays:
-            raise_all([*refused.values(), costly(placement)])
-        layers, parts = with_segments(graph, layers, placement)
+    if placed.placement:
+        layers, parts = with_segments(graph, layers, placed.placement, kept)
     layers = tuple(_with_updates(layer, uses) for layer in layers)
     wholes = _wholes(layers)
     layers = tuple(_without_twins(layer, wholes) for layer in layers)
-    layers = in_best_order(graph, layers, "caller").layers
-    memory = OperandMemory(graph, assign(graph, layers, ALIGN), places_of_states(graph), Weights())
+    there = replace(graph, states=tuple(s for s in graph.states if s.input not in kept))
+    layers = in_best_order(there, layers, "caller").layers
+    memory = OperandMemory(graph, assign(there, layers, ALIGN), states, pool)
     dispatches: list[Dispatch] = []
     found: list[CpuSegment] = []
     for scheduled in memory.plan.calls:
@@ -134,8 +172,7 @@ def plan(graph: Graph) -> GpuPlan:
         use = uses.of(call)
         for each in (*_copies_of_updated(call, use, memory.plan), call):
             dispatches += [_dispatch(memory, replace(scheduled, call=each), uses.of(each))]
-    weights = bytes(memory.weights.data)
-    return GpuPlan(graph, tuple(dispatches), memory.plan.arena, weights, tuple(found), memory.states)
+    return GpuPlan(graph, tuple(dispatches), memory.plan.arena, b"", tuple(found), states)
 
 
 class _Uses:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +15,18 @@ import numpy as np
 
 import edgekit
 from edgekit.codegen.gpu import opencl
-from edgekit.codegen.gpu.ast import GpuBuffer
 from edgekit.codegen.gpu.memory import Region, Span
 from edgekit.codegen.gpu.plan import CpuSegment, Dispatch, GpuPlan
-from edgekit.codegen.gpu.selftest import port_checks
+from edgekit.codegen.gpu.selftest import PortCheck, port_checks
 from edgekit.codegen.printing.literal import lines
-from edgekit.codegen.program import Program
+from edgekit.codegen.program import Port, Program
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.escape import Code
 
 OPENCL = "opencl"
 _RUNTIME = Path(str(files("edgekit.runtime_c"))) / "gpu"
-_WIDE = 64  # bytes, as in run_opencl.h: how tensors of CPU segments are aligned
+_WIDE = 64  # bytes, as in gpu_open.h: how tensors of CPU segments are aligned
+_PORTS = 3  # memories in front of those of inputs and outputs, as in gpu_tables.h
 _NUMBERS = {"i32": np.int32, "u32": np.uint32, "f32": np.float32}
 
 
@@ -42,36 +43,29 @@ def render(
             f"target {program.target.name} is without an operating system, which OpenCL needs",
             hint='startup = "", and compilers with a C library',
         )
-    planned = program.gpu
-    assert planned, "targets for OpenCL have a path for GPUs"
-    entries = _entries(planned, specialised)
-    values = [] if specialised else [_values(d) for d in planned.dispatches]
-    name = program.name
-    ports = (*program.inputs, *program.outputs)
+    name, planned = program.name, program.gpu_plans
+    dispatches = [d for each in planned for d in each.dispatches]
+    values = [] if specialised else [_values(d) for d in dispatches]
+    memories = Memories.of(planned)
+    entries = list(_entries(program, memories))
+    source = opencl.program(_kernels(planned, specialised))
     words: dict[str, Any] = {
         "p": program,
-        "plan": planned,
         "version": edgekit.__version__,
         "origin": origin,
         "guard": name.upper(),
-        "ports": ports,
-        "pointers": Code(
-            ", ".join(f"{'const ' * (port in program.inputs)}{port.type.dtype.c} *{port.c}" for port in ports)
-        ),
-        "inputs": ", ".join(port.c for port in program.inputs) or "NULL",
-        "outputs": ", ".join(port.c for port in program.outputs),
-        "from_arrays": Code(
-            ", ".join(
-                [f"(const {p.type.dtype.c} *)inputs[{i}]" for i, p in enumerate(program.inputs)]
-                + [f"({p.type.dtype.c} *)outputs[{i}]" for i, p in enumerate(program.outputs)]
-            )
-        ),
-        "checks": port_checks(planned.graph),
-        "source": [Code(json.dumps(f"{line}\n")) for line in opencl.program(entries).splitlines()],
+        "dispatches": len(dispatches),
+        "weight_bytes": len(planned[0].weights),
+        "arena_bytes": max(each.arena_bytes for each in planned),
+        "memories": memories.count,
+        "entries": entries,
+        "source": [Code(json.dumps(f"{line}\n")) for line in source.splitlines()],
         "values": [", ".join(map(str, row)) + "," for row in values if row],
-        "dispatches": list(_rows(planned, values)),
-        "on_device": _on_device(planned),
-        "segments": list(_segments(program, planned)),
+        "rows": list(_rows(planned, memories, values)),
+        "segments": list(_segments(program, memories)),
+        "keeps_states": any(part.states for part in program.segments),
+        "fields": list(_fields(program)),
+        "state_bytes": planned[0].state_bytes,
     }
 
     def text(template: str) -> bytes:
@@ -80,16 +74,13 @@ def render(
     made = {
         f"{name}_gpu.h": text("model_gpu.h.j2"),
         f"{name}_gpu.c": text("model_gpu.c.j2"),
-        "edgekit/gpu.h": (_RUNTIME / "gpu.h").read_bytes(),
-        "edgekit/gpu_cache.h": (_RUNTIME / "cache.h").read_bytes(),
-        "edgekit/opencl.h": (_RUNTIME / "opencl.h").read_bytes(),
-        "edgekit/run_opencl.h": (_RUNTIME / "run_opencl.h").read_bytes(),
+        **{f"edgekit/{path.name}": path.read_bytes() for path in sorted(_RUNTIME.glob("*.h"))},
     }
     if binary:
         made[f"{name}_gpu_weights.S"] = text("weights.S.j2")
-        made[f"{name}_gpu_weights.bin"] = planned.weights
+        made[f"{name}_gpu_weights.bin"] = planned[0].weights
     else:
-        made[f"{name}_gpu_weights.c"] = _weights(name, planned)
+        made[f"{name}_gpu_weights.c"] = _weights(name, planned[0])
     return made
 
 
@@ -107,10 +98,91 @@ def _weights(name: str, planned: GpuPlan) -> bytes:
     return ("\n".join(text) + "\n").encode()
 
 
-def _entries(planned: GpuPlan, specialised: bool) -> list[opencl.Entry]:
+@dataclass(frozen=True)
+class Memories:
+    """The numbers of memories in gpu_tables.h: of each entry, those of its inputs and outputs follow those of
+    the entry before."""
+
+    first: tuple[int, ...]  # of the first port of each entry
+    count: int
+
+    @classmethod
+    def of(cls, planned: Sequence[GpuPlan]) -> Memories:
+        sizes = [len(each.graph.inputs) + len(each.graph.outputs) for each in planned]
+        *first, count = accumulate(sizes, initial=_PORTS)
+        return cls(tuple(first), count)
+
+    def number(self, entry: int, planned: GpuPlan, span: Span) -> int:
+        inputs = self.first[entry]
+        outputs = inputs + len(planned.graph.inputs)
+        first = {"arena": 0, "weights": 1, "states": 2, "input": inputs, "output": outputs}
+        return first[span.where] + span.number
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """An entry of the library as C."""
+
+    program: Program
+    ports: tuple[tuple[Port, PortCheck, bool], ...]  # with whether kernels use it
+    first: int  # of its dispatches
+    count: int
+    segment: int  # the first one
+    segments: int
+    memory: int  # of its first port
+
+    @property
+    def pointers(self) -> Code:
+        """Parameters of its run function."""
+        inputs = self.program.inputs
+        texts = [f"{'const ' * (p in inputs)}{p.type.dtype.c} *{p.c}" for p, _, _ in self.ports]
+        return Code(", ".join([*texts, *["struct ek_gpu_state *state"] * self.has_states]))
+
+    @property
+    def has_states(self) -> bool:
+        return bool(self.program.states)
+
+    @property
+    def inputs(self) -> str:
+        return ", ".join(port.c for port in self.program.inputs) or "NULL"
+
+    @property
+    def outputs(self) -> str:
+        return ", ".join(port.c for port in self.program.outputs)
+
+    @property
+    def from_arrays(self) -> Code:
+        """Arguments of the run function of the CPU."""
+        texts = [f"(const {p.type.dtype.c} *)inputs[{i}]" for i, p in enumerate(self.program.inputs)]
+        texts += [f"({p.type.dtype.c} *)outputs[{i}]" for i, p in enumerate(self.program.outputs)]
+        texts += [f"(struct {self.program.owner}_state *)state"] * self.has_states
+        return Code(", ".join(texts))
+
+
+def _entries(program: Program, memories: Memories) -> Iterator[_Entry]:
+    first = segment = 0
+    for i, (entry, planned) in enumerate(zip((program, *program.entries), program.gpu_plans, strict=True)):
+        checks, on_device = port_checks(planned.graph), _on_device(planned)
+        ports = tuple((p, checks[p.name], on_device[p.name]) for p in (*entry.inputs, *entry.outputs))
+        counts = len(planned.dispatches), len(planned.segments)
+        yield _Entry(entry, ports, first, counts[0], segment, counts[1], memories.first[i])
+        first, segment = first + counts[0], segment + counts[1]
+
+
+def _fields(program: Program) -> Iterator[tuple[Code, str]]:
+    """Rows of the table of states that are on the device."""
+    places = program.gpu_plans[0].states
+    for memo in program.states:
+        if memo.name in places:
+            here = f"offsetof(struct {program.name}_state, {memo.c})"
+            row = f"{places[memo.name]}, {here}, {memo.type.bytes}"
+            yield Code(f"{{{row}}}"), f"{memo.name}: {memo.type}"
+
+
+def _kernels(planned: Sequence[GpuPlan], specialised: bool) -> list[opencl.Entry]:
     """What is compiled, each kernel with these constants once."""
     found: dict[Any, opencl.Entry] = {}
-    for d in planned.dispatches:
+    for d in (d for each in planned for d in each.dispatches):
         key = _key(d, specialised)
         if key not in found:
             found[key] = opencl.Entry(f"k{len(found)}", d.kernel, d.values if specialised else None)
@@ -127,33 +199,27 @@ def _values(d: Dispatch) -> list[int]:
     return [int(b.view(np.uint32)) for b in bits]
 
 
-def _rows(planned: GpuPlan, values: Sequence[Sequence[int]]) -> Iterator[dict[str, str]]:
+def _rows(
+    planned: Sequence[GpuPlan], memories: Memories, values: Sequence[Sequence[int]]
+) -> Iterator[dict[str, str]]:
     """Each dispatch as C, and what it is."""
     specialised = not values
-    keys = dict.fromkeys(_key(d, specialised) for d in planned.dispatches)
-    places = {key: i for i, key in enumerate(keys)}  # in the order of the entries
+    found = [(entry, each, d) for entry, each in enumerate(planned) for d in each.dispatches]
+    keys = dict.fromkeys(_key(d, specialised) for _, _, d in found)
+    places = {key: i for i, key in enumerate(keys)}  # in the order of the kernels
     first = 0
-    for i, d in enumerate(planned.dispatches):
+    for i, (entry, each, d) in enumerate(found):
         count = len(values[i]) if values else 0
-        spans = [_span(planned, buffer, span) for buffer, span in zip(d.kernel.buffers, d.spans, strict=True)]
-        entry = places[_key(d, specialised)]
-        row = f"{entry}, {len(spans)}, {d.kernel.group}, {d.groups}, {count}, {first}"
+        spans = [
+            f"{{{memories.number(entry, each, span)}, {span.offset // buffer.kind.bytes}}}"
+            for buffer, span in zip(d.kernel.buffers, d.spans, strict=True)
+        ]
+        kernel = places[_key(d, specialised)]
+        row = f"{kernel}, {len(spans)}, {d.kernel.group}, {d.groups}, {count}, {first}"
         macs = f", {d.macs:,} MACs" if d.macs else ""
         comment = f"{d.origin}: {d.operator} by ek_{d.kernel.name}{macs}"
         yield {"row": Code(f"{{{row}, {{{', '.join(spans)}}}}}"), "comment": comment}
         first += count
-
-
-def _span(planned: GpuPlan, buffer: GpuBuffer, span: Span) -> str:
-    """Which memory of run_opencl.h, and the first element."""
-    return f"{{{_memory(planned, span)}, {span.offset // buffer.kind.bytes}}}"
-
-
-def _memory(planned: GpuPlan, span: Span) -> int:
-    """The number of a memory in run_opencl.h."""
-    inputs = len(planned.graph.inputs)
-    number = {"arena": 0, "weights": 1, "input": 2 + span.number, "output": 2 + inputs + span.number}
-    return number[span.where]
 
 
 def _on_device(planned: GpuPlan) -> dict[str, bool]:
@@ -183,24 +249,27 @@ class _Segment:
     end: int
 
 
-def _segments(program: Program, planned: GpuPlan) -> Iterator[_Segment]:
-    first = 0
-    for segment, part in zip(planned.segments, program.segments, strict=True):
-        yield _segment(planned, segment, part, first)
-        first += len(segment.spans)
+def _segments(program: Program, memories: Memories) -> Iterator[_Segment]:
+    first, parts = 0, iter(program.segments)
+    for entry, planned in enumerate(program.gpu_plans):
+        for segment in planned.segments:
+            numbers = [memories.number(entry, planned, span) for span in segment.spans]
+            yield _segment(segment, next(parts), numbers, first)
+            first += len(segment.spans)
 
 
-def _segment(planned: GpuPlan, segment: CpuSegment, part: Program, first: int) -> _Segment:
+def _segment(segment: CpuSegment, part: Program, memories: Sequence[int], first: int) -> _Segment:
     ports = (*part.inputs, *part.outputs)
     rows, end = [], 0
-    for port, span in zip(ports, segment.spans, strict=True):
-        row = f"{_memory(planned, span)}, {span.offset}, {port.type.bytes}, {end}"
+    for port, span, memory in zip(ports, segment.spans, memories, strict=True):
+        row = f"{memory}, {span.offset}, {port.type.bytes}, {end}"
         rows.append((Code(f"{{{row}}}"), f"{port.name}: {port.type}"))
         end += -(-port.type.bytes // _WIDE) * _WIDE
     arguments = [
         f"({'const ' * (port in part.inputs)}{port.type.dtype.c} *)tensors[{i}]"
         for i, port in enumerate(ports)
     ]
+    arguments += [f"(struct {part.owner}_state *)state"] * bool(part.states)
     return _Segment(
         part,
         segment.in_words,

@@ -36,6 +36,9 @@ class Placement:
     order: tuple[int | tuple[int, ...], ...]
     microseconds: float  # of a run, about
     cpu_microseconds: float  # of a run without a GPU
+    kept: frozenset[str] = (
+        frozenset()
+    )  # states that stay on the CPU: one segment alone reads and changes them
 
     @property
     def pays(self) -> bool:
@@ -54,7 +57,8 @@ def place(graph: Graph, layers: Sequence[LoweredLayer], lacking: Collection[int]
                 on_cpu, best = on_cpu | candidate, cost
         if best == before:
             break
-    return Placement(network.order(on_cpu), best, network.cost(frozenset(range(len(layers)))))
+    kept = network.kept(on_cpu, network.levels(on_cpu))
+    return Placement(network.order(on_cpu), best, network.cost(frozenset(range(len(layers)))), kept)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,9 +93,9 @@ class _Network:
         return found
 
     @cached_property
-    def following(self) -> frozenset[str]:
-        """The next contents of states."""
-        return frozenset(state.output for state in self.graph.states)
+    def following(self) -> Mapping[str, str]:
+        """By the next contents of states, these."""
+        return {state.output: state.input for state in self.graph.states}
 
     @cached_property
     def work(self) -> Sequence[tuple[float, float]]:
@@ -121,16 +125,31 @@ class _Network:
             return total
         levels = self.levels(on_cpu)
         segments = {levels[i] for i in on_cpu}
+        kept = self.kept(on_cpu, levels)
         copied = sum(
-            self._copies(name, on_cpu, levels) * self.graph.type(name).bytes for name in self.readers
+            self._copies(name, on_cpu, levels, kept) * self.graph.type(name).bytes for name in self.readers
         )
         return total + _ROUND_TRIP * (1 + len(segments)) + copied / _COPIED_BYTES
 
-    def _copies(self, name: str, on_cpu: Collection[int], levels: Sequence[int]) -> int:
+    def kept(self, on_cpu: Collection[int], levels: Sequence[int]) -> frozenset[str]:
+        """States that one segment alone reads and changes."""
+        found = set()
+        for state in self.graph.states:
+            maker = self.made_by.get(state.output, -1)
+            if maker in on_cpu and all(levels[i] == levels[maker] for i in self.readers[state.input]):
+                found.add(state.input)
+        return frozenset(found)
+
+    def _copies(
+        self, name: str, on_cpu: Collection[int], levels: Sequence[int], kept: Collection[str]
+    ) -> int:
         """How often a tensor goes from the CPU to the device, or back."""
         readers, maker = self.readers[name], self.made_by.get(name)
         if name in self.graph.inputs or maker in on_cpu:
-            return any(i not in on_cpu for i in readers) or name in self.following
+            is_sent = self.following.get(name, "") not in ("", *kept)
+            return any(i not in on_cpu for i in readers) or is_sent
+        if name in kept:
+            return 0
         return len({levels[i] for i in readers if i in on_cpu}) + (name in self.graph.outputs)
 
     def candidates(self, on_cpu: frozenset[int]) -> Iterator[frozenset[int]]:
@@ -182,9 +201,10 @@ def costly(placement: Placement) -> EdgeKitError:
 
 
 def with_segments(
-    graph: Graph, layers: Sequence[LoweredLayer], placement: Placement
+    graph: Graph, layers: Sequence[LoweredLayer], placement: Placement, kept: Collection[str] = ()
 ) -> tuple[tuple[LoweredLayer, ...], list[Graph]]:
-    """The layers with one in the place of each CPU segment, and the segments as graphs."""
+    """The layers with one in the place of each CPU segment, and the segments as graphs. States that are
+    `kept` on the CPU are those of their segments."""
     found: list[LoweredLayer] = []
     parts: list[Graph] = []
     for each in placement.order:
@@ -192,27 +212,31 @@ def with_segments(
             found.append(layers[each])
             continue
         name = f"{graph.name}_cpu{len(parts) + 1}"
-        part = _segment_graph(graph, [layers[i].node for i in each], name)
+        part = _segment_graph(graph, [layers[i].node for i in each], name, kept)
         found.append(_segment_layer(part, len(parts)))
         parts.append(part)
     return tuple(found), parts
 
 
-def _segment_graph(graph: Graph, nodes: Sequence[Node], name: str) -> Graph:
+def _segment_graph(graph: Graph, nodes: Sequence[Node], name: str, kept: Collection[str]) -> Graph:
     """The nodes of a segment as a graph: what it reads and what others read of it are its inputs and
-    outputs."""
+    outputs. Of states that are kept on the CPU, it has its own."""
     made = {name for node in nodes for name in node.outputs}
     read = dict.fromkeys(name for node in nodes for name in node.inputs)
-    inputs = tuple(name for name in read if name not in made and graph.data(name) is None)
-    own = {id(node) for node in nodes}
+    states = tuple(s for s in graph.states if s.input in kept and s.output in made)
+    own = {s.input for s in states}
+    inputs = tuple(name for name in read if name not in made and name not in own and graph.data(name) is None)
+    elsewhere = {*graph.outputs, *(s.output for s in graph.states if s not in states)}
+    ids = {id(node) for node in nodes}
     outputs = tuple(
         name
         for node in nodes
         for name in node.outputs
-        if name in graph.exits or any(id(user) not in own for user in graph.users(name))
+        if name in elsewhere or any(id(user) not in ids for user in graph.users(name))
     )
-    values = {name: graph.values[name] for name in (*read, *made)}
-    return Graph(name, inputs, outputs, tuple(nodes), values, graph.source)
+    outputs = outputs or tuple(s.output for s in states[:1])  # a call has a result
+    values = {name: graph.values[name] for name in (*read, *made, *own)}
+    return Graph(name, inputs, outputs, tuple(nodes), values, graph.source, states)
 
 
 def _segment_layer(segment: Graph, number: int) -> LoweredLayer:

@@ -16,7 +16,7 @@ enum ek_gpu_status {
     EK_GPU_WRONG, /* the self-test found other results than those of the CPU */
     EK_GPU_LOST, /* the device or its driver failed at work */
     EK_GPU_ON_CPU, /* device memory is asked of a model that runs on the CPU */
-    EK_GPU_BAD_ARGUMENT /* only some of context, device and queue */
+    EK_GPU_BAD_ARGUMENT /* only some of context, device and queue; no stream, or one of another model */
 };
 
 /* All zero is a good start. */

@@ -117,7 +117,7 @@ def test_states_and_ports_of_16_bits_are_refused_with_a_hint() -> None:
         plan(b.graph("narrow", [x], [b.one(Tanh(), x)]))
     assert "float32 there, or a target for processors" in narrow.value.hint
     with pytest.raises(EdgeKitError, match=r"states \(s\) do not run on GPUs yet") as kept:
-        api.estimate(accumulator(), target="opencl")
+        api.estimate(accumulator(), target="webgpu")
     assert "wasm32-simd for pages" in kept.value.hint
 
 

@@ -1,0 +1,67 @@
+"""Networks with states for GPUs: recurrent cells, rings of frames, and layers that stay on the CPU."""
+
+import numpy as np
+from support.op_cases import normal
+from support.stateful import Remembering
+
+from edgekit.core.ir import Graph
+from edgekit.core.ops.activations import Tanh
+from edgekit.core.ops.arithmetic import Add, Mul
+from edgekit.core.ops.concat import Concat
+from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.ops.cumulative import Cumulative
+from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.slice import Slice
+from edgekit.core.types import DType
+
+_F32 = DType.F32
+SIZE = 24  # pixels: a convolution is then worth a copy
+
+
+def recurrent(inputs: int = 5, units: int = 12) -> Graph:
+    """h = tanh(w x + u h), y = v h"""
+    net = Remembering(_F32)
+    x, h = net.x(1, inputs), net.state("h", np.zeros((1, units), np.float32))
+
+    def dense(x: str, outputs: int, name: str = "") -> str:
+        n = net.type(x).shape[1]
+        weights = net.const(normal(_F32, outputs, n, scale=n**-0.5))
+        return net.one(Dense(), x, weights, net.const(normal(_F32, outputs, scale=0.1)), name=name)
+
+    new = net(Tanh(), net(Add(), dense(x, units), dense(h, units)), name="next")
+    return net.remembering([dense(new, 3, "y")], {h: new}, "recurrent")
+
+
+def ring(frames: int = 6) -> Graph:
+    """A convolution over the last frames, of which a run brings one; the first ones are no zeros."""
+    net = Remembering(_F32)
+    x, old = net.x(1, 1, 4, 8), net.state("ring", np.asarray(normal(_F32, 1, frames - 1, 4, 8)))
+    whole = net(Concat(1), old, x)
+    new = net(Slice((0, 1, 0, 0), (1, 1, 1, 1), (1, frames - 1, 4, 8)), whole, name="next")
+    w = net.const(normal(_F32, 7, frames, 3, 8, scale=0.1))
+    y = net.one(Conv2d((1, 1), (0, 1, 0, 1)), whole, w, net.const(normal(_F32, 7)))
+    return net.remembering([y], {old: new}, "ring")
+
+
+def with_segments() -> Graph:
+    """Of three states, one segment alone has `own`; kernels read what it writes to `later`, and it reads what
+    they write to `before`."""
+    net = Remembering(_F32)
+    x = net.x(1, SIZE, SIZE, 24)
+    start = np.zeros((1, SIZE, SIZE, 32), np.float32)
+    own, later, before = (net.state(name, start) for name in ("own", "later", "before"))
+
+    def convolution(x: str, name: str = "") -> str:
+        n = net.type(x).shape[3]
+        w = net.const(normal(_F32, 32, 3, 3, n, scale=(9 * n) ** -0.5))
+        bias = net.const(normal(_F32, 32, scale=0.1))
+        return net.one(Conv2d((1, 1), (1, 1, 1, 1)), x, w, bias, name=name)
+
+    tenth = np.float32(0.1)
+    first = net(Add(), convolution(x), later)
+    images = [net(Cumulative("sum", axis), image) for axis, image in ((2, first), (2, before), (1, own))]
+    little = net(Mul(), net(Add(), net(Add(), images[0], images[1]), images[2]), np.float32(1e-3))
+    total = net(Cumulative("sum", 1), little, name="total")
+    sums = net(Mul(), total, tenth, name="sums")
+    second = convolution(sums)
+    return net.remembering([convolution(second, "y")], {own: total, later: sums, before: second}, "segmented")
