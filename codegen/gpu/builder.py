@@ -101,6 +101,13 @@ class KernelBuilder:
         at = index if isinstance(index, Expr) else number(index, I32)
         self._blocks[-1].append(Store(to, at, value))
 
+    def uniform(self, name: str, memory: Shared, index: Expr | int = 0) -> Expr:
+        """What is in memory of the work-group, behind a barrier, the same for all items, as languages know:
+        loops that end there may have barriers."""
+        self.barrier()
+        at = index if isinstance(index, Expr) else number(index, I32)
+        return self.let(name, Expr(memory.kind, "uniform", (at,), memory.name))
+
     def barrier(self) -> None:
         self._blocks[-1].append(Barrier())
 

@@ -84,7 +84,7 @@ class Dialect(ABC):
                 return e.text
             case "load":
                 return self.at(e.text, self.expr(e.args[0]))
-            case "element":
+            case "element" | "uniform":
                 return f"{e.text}[{self.expr(e.args[0])}]"
             case "lane":
                 return f"{self.expr(e.args[0])}.{'xyzw'[int(e.text)]}"

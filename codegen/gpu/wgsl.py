@@ -75,6 +75,11 @@ class Wgsl(Dialect):
         "halves": "ek_halves",
     }
 
+    def expr(self, e: Expr) -> str:
+        if e.op == "uniform":
+            return f"workgroupUniformLoad(&{e.text}[{self.expr(e.args[0])}])"
+        return super().expr(e)
+
     def type(self, kind: Kind) -> str:
         return f"vec4<{kind.scalar}>" if kind.lanes == 4 else kind.scalar
 

@@ -1,0 +1,115 @@
+"""Attention to the filled rows of a cache, in one pass (online softmax).
+
+A work-group has a query, or four of a head, which read each row of keys and values once. It takes 64 keys
+at a time: an item has the scores of one of them, and afterwards, of the weighted sum of values, every 64th
+element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+from edgekit.codegen.gpu import math_f32
+from edgekit.codegen.gpu.ast import F32, F32X4, I32, Expr, GpuBuffer, GpuKernel, function, number, select
+from edgekit.codegen.gpu.builder import GROUP, KernelBuilder
+from edgekit.codegen.gpu.elements import indices
+from edgekit.codegen.gpu.fixed import clamped
+from edgekit.codegen.gpu.kernels import pool2d
+from edgekit.codegen.gpu.use import GpuCall, UnsupportedError, integer, integers, real
+from edgekit.core.ops import Call
+from edgekit.core.types import DType
+
+CALLS = ("cached_attention",)
+_QUERIES = 4  # of a work-group
+
+
+def use(call: Call) -> GpuCall:
+    if call.types["T"] is not DType.F32:
+        raise UnsupportedError(f"{call.kernel} of {call.types['T'].value}")
+    heads, queries, size = (integer(call, name) for name in ("heads", "queries", "size"))
+    values = integers(call, "repeat queries keys values") | {"scale": real(call, "scale")}
+    together = _QUERIES if queries >= _QUERIES else 1
+    blocks = -(-queries // together)
+    has_fours = size % 4 == 0
+    values |= {"blocks": blocks, "width": size // 4 if has_fours else size}
+    pieces = -(-integer(call, "values") // GROUP)
+    kernel = _kernel(call.types["I"], together, has_fours, pieces)
+    return GpuCall(kernel, (0, 1, 2, 3, 4), values, heads * blocks)
+
+
+@cache
+def _kernel(of_index: DType, together: int, has_fours: bool, pieces: int) -> GpuKernel:
+    """`pieces`: how many elements of a result an item has."""
+    kind = f"{'_fours' * has_fours}_{of_index.value}"
+    k = KernelBuilder(f"cached_attention{kind}_{pieces}_x{together}")
+    q, keys_buffer = (k.buffer(name, F32X4 if has_fours else F32) for name in ("q", "k"))
+    v, at = k.buffer("v", F32), indices(k, "at", of_index)
+    y = k.buffer("y", F32, writes=True)
+    repeat, queries, keys, values, blocks, width = k.constants("repeat queries keys values blocks width")
+    scores, weights = (k.shared(name, F32, GROUP * together) for name in ("scores", "weights"))
+    filled = k.shared("filled", I32, 1)
+
+    head = k.let("head", k.group_number // blocks)
+    first = k.let("first", k.group_number % blocks * together)
+    own = [k.let("query", function("min", first + r, queries - 1)) for r in range(together)]
+    seen = [k.let("seen", clamped(at[i], 0, keys - 1) + 1) for i in own]
+    most_seen = seen[0]
+    for other in seen[1:]:
+        most_seen = function("max", most_seen, other)
+    k.store(filled, 0, most_seen)
+    end = k.uniform("end", filled)
+    starts = [k.let("start", (head * queries + i) * width) for i in own]
+    row = k.let("row", head // repeat * keys)
+    tops = [k.var("top", number(-pool2d.LARGEST, F32)) for _ in own]
+    sums = [k.var("sum", number(0, F32)) for _ in own]
+    totals = [[k.var("total", number(0, F32)) for _ in range(pieces)] for _ in own]
+    with k.loop("start_of_tile", 0, end, GROUP) as tile:
+        j = k.let("j", tile + k.within)
+        dots = _dots(k, q, starts, keys_buffer, (row + function("min", j, end - 1)) * width)
+        for r, dot in enumerate(dots):
+            score = select(j < seen[r], dot * k.constant("scale", F32), number(-pool2d.LARGEST, F32))
+            k.store(scores, k.within * together + r, score)
+        k.barrier()
+        shrinks = []
+        for r, top in enumerate(tops):
+            highest = k.var("highest", top)
+            with k.loop("other", 0, GROUP) as other:
+                k.set(highest, function("max", highest, scores[other * together + r]))
+            shrinks.append(k.let("shrink", math_f32.exp(k, k.let("below", top - highest))))
+            k.set(top, highest)
+            own_score = scores[k.within * together + r]
+            weight = math_f32.exp(k, k.let("below", own_score - highest))
+            k.store(weights, k.within * together + r, select(j < seen[r], weight, number(0, F32)))
+        k.barrier()
+        for r, shrink in enumerate(shrinks):
+            for total in (sums[r], *totals[r]):
+                k.set(total, total * shrink)
+        with k.loop("i", 0, function("min", end - tile, GROUP)) as i:
+            shares = [k.let("share", weights[i * together + r]) for r in range(together)]
+            for total, share in zip(sums, shares, strict=True):
+                k.set(total, total + share)
+            for piece in range(pieces):
+                place = k.let("place", function("min", k.within + piece * GROUP, values - 1))
+                value = k.let("value", v[(row + tile + i) * values + place])
+                for r, share in enumerate(shares):
+                    k.set(totals[r][piece], totals[r][piece] + share * value)
+    for r in range(together):
+        for piece, total in enumerate(totals[r]):
+            place = k.let("place", k.within + piece * GROUP)
+            with k.when((place < values) & (first + r < queries)):
+                k.store(y, (head * queries + first + r) * values + place, total / sums[r])
+    return k.done()
+
+
+def _dots(k: KernelBuilder, q: GpuBuffer, starts: Sequence[Expr], keys: GpuBuffer, at: Expr) -> list[Expr]:
+    """The products of queries that start there and one key."""
+    of_key = k.let("of_key", at)
+    sums = [k.var("dot", number(0, q.kind)) for _ in starts]
+    with k.loop("c", 0, k.constant("width")) as c:
+        part = k.let("part", keys[of_key + c])
+        for total, start in zip(sums, starts, strict=True):
+            k.set(total, total + q[start + c] * part)
+    if q.kind == F32:
+        return sums
+    return [(s.lane(0) + s.lane(1)) + (s.lane(2) + s.lane(3)) for s in sums]

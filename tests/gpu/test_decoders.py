@@ -1,0 +1,79 @@
+"""Decoders on GPUs write the tokens of the simulator: no layer is left to the CPU."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.gpu_calls import Device
+from support.gpu_plans import run, stream
+from support.language_models import folder
+from support.opencl import opencl
+from support.webgpu import webgpu
+
+import edgekit
+from edgekit import Graph
+from edgekit.codegen.gpu.plan import GpuPlan, plan
+from edgekit.core.simulate import Session
+from edgekit.core.types import Array
+
+DEVICES: dict[str, Callable[[], Device]] = {"opencl": opencl, "wgsl": webgpu}
+POSITIONS = 64
+FORMATS: dict[str, dict[str, Any]] = {
+    "f32": {},
+    "int8": {"dtype": "int8", "activations": "dynamic"},
+    "int4": {"dtype": "int4", "activations": "dynamic"},
+    "int4_weights": {"dtype": "int4", "activations": "float32"},
+    "f16": {"dtype": "f16"},
+}
+KERNELS = {"rotary", "swiglu_f32", "scatter_rows_s32", "cached_attention_fours_s32_1_x1"}
+
+
+def decoder(name: str, format: str, where: Path, tokens: int = 1) -> Graph:
+    graph = edgekit.convert(folder(name)(where), dims={"positions": POSITIONS, "tokens": tokens}, name="net")
+    return edgekit.quantize_model(graph, None, **FORMATS[format])[0] if FORMATS[format] else graph
+
+
+def steps_of(device: Device, planned: GpuPlan) -> Callable[[dict[str, Array]], Array]:
+    """Logits of the next tokens of a text."""
+    memory = stream(planned)
+    return lambda step: run(device, planned, step, memory)["logits"]
+
+
+def assert_near(found: Array, expected: Array) -> None:
+    """As on processors, whose vectors add in another order than the simulator."""
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_tokens_of_a_text_are_those_of_the_simulator(format: str, tmp_path: Path) -> None:
+    """Each one is the most probable behind the ones before."""
+    graph = decoder("llama", format, tmp_path)
+    planned = plan(graph)
+    assert not planned.segments
+    assert {d.kernel.name for d in planned.dispatches} >= KERNELS
+    session, on_device, token = Session(graph), steps_of(opencl(), planned), 1
+    for position in range(POSITIONS):
+        step = {"token": np.array([token], np.int32), "position": np.array([position], np.int32)}
+        expected, found = session.run(step)["logits"], on_device(step)
+        assert_near(found, expected)
+        token = int(expected.argmax())
+        assert int(found.argmax()) == token
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("format", ["int8", "int4"])
+@pytest.mark.parametrize("name", ["llama", "qwen3", "smollm3"])
+def test_several_tokens_a_run(name: str, format: str, device: str, tmp_path: Path) -> None:
+    """As prefill reads a prompt."""
+    graph = decoder(name, format, tmp_path, tokens=5)
+    planned = plan(graph)
+    assert not planned.segments
+    text = np.random.default_rng(5).integers(0, 40, (3, 5)).astype(np.int32)
+    session, on_device = Session(graph), steps_of(DEVICES[device](), planned)
+    for i, tokens in enumerate(text):
+        step = {"token": tokens, "position": np.array([5 * i], np.int32)}
+        expected, found = session.run(step)["logits"], on_device(step)
+        assert_near(found, expected)
+        np.testing.assert_array_equal(found.argmax(-1), expected.argmax(-1))
