@@ -6,6 +6,7 @@ function of its own, <model>_<entry>_run. Constants are shared where their bytes
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
@@ -18,6 +19,7 @@ from edgekit.core.text.decoder import DecoderForm
 # What other files and functions of a library are called behind its prefix.
 TAKEN = {"classes", "gpu", "processor", "reset", "run", "sample", "sampler", "selftest", "state"}
 TAKEN |= {"tokenizer", "weights"}
+_OF_GPUS = re.compile(r"cpu\d+|gpu_.*|.*_gpu")  # CPU segments, weights and functions of the path for GPUs
 _LONGEST = 32
 
 
@@ -25,11 +27,15 @@ def with_entries(program: Program, entries: Mapping[str, Graph]) -> Program:
     """The program as the main entry of a library that has these, too."""
     if not entries:
         return program
-    if program.target.gpu:
-        message = f"target {program.target.name} is for GPUs: its libraries have one entry"
-        raise EdgeKitError("E0103", message, hint="a target for processors, or wasm32-simd, has --entry")
+    if program.target.gpu and not program.target.opencl:
+        message = f"target {program.target.name} is for GPUs in pages: its packages have one entry"
+        raise EdgeKitError(
+            "E0103", message, hint="a target for processors, wasm32-simd or opencl has --entry"
+        )
     for name, graph in entries.items():
         check_name(name)
+        if program.target.opencl and _OF_GPUS.fullmatch(name):
+            raise _taken(name)
         _check_states(program.graph, name, graph)
     named = (replace(g, name=f"{program.name}_{n}", tokenizer=None) for n, g in entries.items())
     return replace(program, entry_graphs=tuple(named))
@@ -45,8 +51,12 @@ def check_name(name: str) -> None:
             "E0103", f"{name!r:.80} is no name for an entry: it is part of names in C", hint=hint
         )
     if name.lower() in TAKEN:
-        message = f"an entry cannot be called {name}: libraries have that name already"
-        raise EdgeKitError("E0103", message, hint=f"choose another one, such as {name}_entry")
+        raise _taken(name)
+
+
+def _taken(name: str) -> EdgeKitError:
+    message = f"an entry cannot be called {name}: libraries have that name already"
+    return EdgeKitError("E0103", message, hint=f"choose another one, such as {name}_entry")
 
 
 def _check_states(main: Graph, name: str, graph: Graph) -> None:

@@ -241,7 +241,7 @@ def build(
         warning=budget.warning(program, sizes),
         entries=tuple(entry_summaries(program, optimize)),
         packages=tuple(one.summary for one in made),
-        gpu=summary(program.gpu) if program.gpu else None,
+        gpu=summary(*program.gpu_plans) if program.target.gpu else None,
         map=library_map(program, sizes, sections, instructions.estimated(program, optimize)),
         code_estimate=None if sizes else code_size.estimated(program, files, optimize),
     )

@@ -116,6 +116,6 @@ def estimate(
         program.branches,
         program.loops,
         tuple(entry_summaries(program, optimize)),
-        summary(program.gpu) if program.gpu else None,
+        summary(*program.gpu_plans) if program.target.gpu else None,
         library_map(program, found, sections, run),
     )

@@ -35,16 +35,22 @@ class GpuSummary:
 
     dispatches: int  # kernels that a run starts
     weight_bytes: int  # on the device
-    arena_bytes: int  # on the device
+    arena_bytes: int  # on the device, for any entry
     layers: tuple[PlacedLayer, ...]  # in the order of execution
     segments: tuple[CpuSegmentSummary, ...] = ()
+    state_bytes: int = 0  # of a stream, on the device
 
 
-def summary(plan: GpuPlan) -> GpuSummary:
-    """Of a plan that is the caller's."""
+def summary(plan: GpuPlan, *others: GpuPlan) -> GpuSummary:
+    """Of the plan of a library's main entry, beside which there may be others."""
     segments = tuple(_segment(plan, segment) for segment in plan.segments)
     return GpuSummary(
-        len(plan.dispatches), len(plan.weights), plan.arena_bytes, tuple(_layers(plan, segments)), segments
+        len(plan.dispatches),
+        len(plan.weights),
+        max(each.arena_bytes for each in (plan, *others)),
+        tuple(_layers(plan, segments)),
+        segments,
+        plan.state_bytes,
     )
 
 

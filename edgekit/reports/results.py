@@ -314,6 +314,7 @@ def on_gpu(found: GpuSummary | None) -> list[tuple[str, str]]:
     if found is None:
         return []
     memory = f"weights {size(found.weight_bytes)}, arena {size(found.arena_bytes)}"
+    memory += f", states {size(found.state_bytes)} for each stream" if found.state_bytes else ""
     rows = [("gpu", f"{found.dispatches:,} kernels a run; on the device: {memory}")]
     for segment in found.segments:
         first, *more = segment.layers

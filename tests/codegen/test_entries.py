@@ -1,7 +1,6 @@
 """Libraries of several entries share weights, states and arena, and each computes what its graph does."""
 
 import io
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,10 +12,11 @@ from onnx import TensorProto, helper
 from support.entry_library import Library
 from support.language_models import folder as model_folder
 from support.language_models import members
+from support.small_decoders import FORMATS, decoder, quantized
 from support.tools import require_module
 
 import edgekit
-from edgekit import EdgeKitError, Graph
+from edgekit import EdgeKitError
 from edgekit.codegen.entries import with_entries
 from edgekit.codegen.entry_summaries import entry_summaries
 from edgekit.codegen.program import Program, compile_graph
@@ -24,23 +24,7 @@ from edgekit.core import target as targets
 from edgekit.core.text.sampler import Sampler
 from edgekit.generation import continued
 
-FORMATS: Mapping[str, dict[str, Any]] = {
-    "f32": {},
-    "bf16": {"dtype": "bf16"},
-    "int8 dynamic": {"dtype": "int8", "activations": "dynamic"},
-    "int4 dynamic": {"dtype": "int4", "activations": "dynamic"},
-    "int4 weights": {"dtype": "int4", "activations": "float32"},
-}
 PROMPT = 10  # tokens, of which two full runs of prefill read eight
-
-
-def decoder(folder: Path, tokens: int = 1, positions: int = 32) -> Graph:
-    dims = {"positions": positions, "tokens": tokens, "logits": 1}
-    return edgekit.convert(folder, dims=dims, name="net")
-
-
-def quantized(graph: Graph, format: str) -> Graph:
-    return edgekit.quantize_model(graph, None, **FORMATS[format])[0] if FORMATS[format] else graph
 
 
 @pytest.mark.parametrize("family", ["llama", "qwen3"])
@@ -202,7 +186,7 @@ def test_entries_with_other_states_are_refused(tmp_path: Path) -> None:
 def test_libraries_and_packages_of_one_entry_refuse_more(tmp_path: Path) -> None:
     main = decoder(model_folder()(tmp_path))
     for options, words in (
-        ({"target": "opencl"}, "is for GPUs: its libraries have one entry"),
+        ({"target": "webgpu"}, "for GPUs in pages: its packages have one entry"),
         ({"package": ["python"]}, "a package python has one run function"),
     ):
         with pytest.raises(EdgeKitError, match=words) as caught:

@@ -18,18 +18,21 @@ _F32 = DType.F32
 SIZE = 24  # pixels: a convolution is then worth a copy
 
 
-def recurrent(inputs: int = 5, units: int = 12) -> Graph:
-    """h = tanh(w x + u h), y = v h"""
+def recurrent(frames: int = 1, inputs: int = 5, units: int = 12) -> Graph:
+    """h = tanh(w x + u h) for each frame, y = v h at the end"""
     net = Remembering(_F32)
-    x, h = net.x(1, inputs), net.state("h", np.zeros((1, units), np.float32))
+    x, first = net.x(frames, inputs), net.state("h", np.zeros((1, units), np.float32))
 
     def dense(x: str, outputs: int, name: str = "") -> str:
         n = net.type(x).shape[1]
         weights = net.const(normal(_F32, outputs, n, scale=n**-0.5))
         return net.one(Dense(), x, weights, net.const(normal(_F32, outputs, scale=0.1)), name=name)
 
-    new = net(Tanh(), net(Add(), dense(x, units), dense(h, units)), name="next")
-    return net.remembering([dense(new, 3, "y")], {h: new}, "recurrent")
+    h = first
+    for i in range(frames):
+        frame = net(Slice((i, 0), (1, 1), (1, inputs)), x) if frames > 1 else x
+        h = net(Tanh(), net(Add(), dense(frame, units), dense(h, units)))
+    return net.remembering([dense(h, 3, "y")], {first: h}, "recurrent")
 
 
 def ring(frames: int = 6) -> Graph:
@@ -65,3 +68,13 @@ def with_segments() -> Graph:
     sums = net(Mul(), total, tenth, name="sums")
     second = convolution(sums)
     return net.remembering([convolution(second, "y")], {own: total, later: sums, before: second}, "segmented")
+
+
+def without_segments() -> Graph:
+    """The same states as those of `with_segments`, of a network that runs on the device as a whole."""
+    net = Remembering(_F32)
+    x = net.x(1, SIZE, SIZE, 32)
+    start = np.zeros((1, SIZE, SIZE, 32), np.float32)
+    states = [net.state(name, start) for name in ("own", "later", "before")]
+    following = {name: net(Add(), name, x) for name in states}
+    return net.remembering([net(Tanh(), following["own"], name="y")], following, "segmented")

@@ -1,0 +1,72 @@
+"""Libraries of several entries on GPUs: weights and states are on the device once."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.gpu_library import GpuLibrary
+from support.opencl import opencl
+from support.streams import recurrent, with_segments, without_segments
+from support.tools import require
+
+from edgekit import EdgeKitError, api
+from edgekit.codegen.entries import with_entries
+from edgekit.codegen.gpu.plan import plan
+from edgekit.codegen.program import compile_graph
+from edgekit.core import target
+from edgekit.core.simulate import Session
+
+TOKENS, PROMPT = 12, 10  # that are written, and read before: two full runs of prefill
+
+
+@pytest.fixture(autouse=True)
+def has_tools() -> None:
+    opencl()
+    require("gcc")
+
+
+def test_entries_share_weights_states_and_the_stream(tmp_path: Path) -> None:
+    main, several = recurrent(), recurrent(frames=4)
+    how = {"target": "opencl", "optimize": "size", "verify": True}
+    report = api.build(main, tmp_path, entries={"frames": several}, **how)
+    assert report.verification is not None
+    assert [output.name for output in report.verification.outputs] == ["y", "frames.y"]
+    assert report.gpu is not None
+    assert report.gpu.weight_bytes == len(plan(main).weights)
+    x = np.random.default_rng(0).normal(size=(9, 5)).astype(np.float32)
+    for on_device in (True, False):
+        library = GpuLibrary(tmp_path, "recurrent", on_device=on_device)
+        assert (library.status == 0) == on_device
+        streams = [library.stream() for _ in range(2)]
+        for shift, stream in enumerate(streams):  # the second one begins with another frame
+            library.reset(stream)
+            frames = np.roll(x, -shift, axis=0)
+            found = library.run("frames", [frames[:4]], "y", stream)
+            session = Session(main)
+            right = [session.run({"x": frame[None]})["y"] for frame in frames]
+            np.testing.assert_allclose(found, right[3][0], atol=1e-5)
+            for i in range(4, 9):
+                found = library.run("", [frames[i]], "y", stream)
+                np.testing.assert_allclose(found, right[i][0], atol=1e-5)
+        library.end(*streams)
+
+
+def test_states_stay_on_the_cpu_only_where_all_entries_have_them_there() -> None:
+    """An entry that computes on the device what the other one computes on the CPU."""
+    program = compile_graph(with_segments(), target.load("opencl"))
+    alone, both = (with_entries(program, entries) for entries in ({}, {"same": with_segments()}))
+    assert set(alone.gpu_plans[0].states) == {"later", "before"}
+    assert [set(found.states) for found in both.gpu_plans] == [{"later", "before"}] * 2
+    assert [part.name for part in both.segments] == ["segmented_cpu1", "segmented_same_cpu1"]
+    other = with_entries(program, {"other": without_segments()})
+    assert [set(found.states) for found in other.gpu_plans] == [{"own", "later", "before"}] * 2
+    assert [found.segments != () for found in other.gpu_plans] == [True, False]
+
+
+@pytest.mark.parametrize("name", ["cpu1", "gpu_weights", "prefill_gpu"])
+def test_names_of_the_path_for_gpus_are_refused(name: str) -> None:
+    main = recurrent()
+    with pytest.raises(EdgeKitError, match="libraries have that name already") as caught:
+        with_entries(compile_graph(main, target.load("opencl")), {name: main})
+    assert f"{name}_entry" in caught.value.hint
+    assert with_entries(compile_graph(main, target.load("host")), {name: main}).entries
