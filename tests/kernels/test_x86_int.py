@@ -19,6 +19,7 @@ from edgekit.core import target as targets
 from edgekit.core.ops.arithmetic import Add, Sub
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.matmul import MatMul
 from edgekit.core.ops.pool2d import Pool2d
 from edgekit.core.passes.simplify import simplify
 from edgekit.core.types import DType
@@ -76,6 +77,14 @@ def wide_averages(b: Bench) -> None:
     b.result(op, x, quant=b.builder.type(x).quant)
 
 
+def matrices(b: Bench) -> None:
+    """Products of more rows than a tile has, of columns that fill vectors or not, dense and turned."""
+    rows, inner, columns = 4 + b.size(40), b.pick((b.width(), b.size(300))), b.pick((b.width(), b.size(150)))
+    turned = b.pick(((), (0, 2, 1)))
+    right = (columns, inner) if turned else (inner, columns)
+    b.result(MatMul((), turned), b.input(2, rows, inner), b.input(b.size(2), *right), quant=b.quant())
+
+
 FAMILIES: tuple[Family, ...] = (
     families.convolutions,
     wide_convolutions,
@@ -87,6 +96,8 @@ FAMILIES: tuple[Family, ...] = (
     layers_without_negative_results,
     wide_sums,
     wide_averages,
+    matrices,
+    matrices,
 )
 
 
@@ -119,7 +130,7 @@ def test_integers_of_any_shape(name: str, way: str, tmp_path: Path, monkeypatch:
     for family in FAMILIES * (1 if level[1:] or is_emulated(target) else 2):
         bench.case(family)
     program = compile_graph(bench.graph(), target)
-    assert called(program)
+    assert any(function.startswith("ek_matmul") for function in called(program))
     check(program, drive(program, tmp_path, optimize, level), [bench.inputs])
 
 

@@ -187,7 +187,7 @@ def points(b: Bench) -> None:
 
 def matrices(b: Bench) -> None:
     """Products of matrices of whole vectors and with rests, as they lie and turned."""
-    for rows, inner, columns in ((4, 16, 16), (3, 8, 8), (5, 9, 24), (4, 3, 3), (2, 9, 5)):
+    for rows, inner, columns in ((4, 16, 16), (3, 8, 8), (5, 9, 24), (33, 13, 70), (4, 3, 3), (2, 9, 5)):
         b.result(MatMul(), b.input(1, rows, inner), b.input(1, inner, columns), quant=b.quant(0, 4))
         op = MatMul((), (0, 2, 1))
         b.result(op, b.input(1, rows, inner), b.input(1, columns, inner), quant=b.quant(0, 4))

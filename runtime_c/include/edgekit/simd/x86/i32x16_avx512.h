@@ -180,6 +180,8 @@ EK_INLINE void ek_x16_store_group(
 #define EK_BLOCKS 4
 #define EK_PIXELS(blocks) ((blocks) == 1 ? 16 : (blocks) == 2 ? 12 : (blocks) == 3 ? 8 : 6)
 #include "edgekit/simd/x86/pixel_rows_s8_x86.h"
+
+#include "edgekit/simd/x86/matrices_s8_x86.h"
 #undef EK_WIDE
 #undef EK_LANES
 #undef EK_TAPS

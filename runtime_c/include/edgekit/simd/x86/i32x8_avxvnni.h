@@ -11,6 +11,7 @@
 #define ek_x8v_spread ek_x8_spread
 #define ek_x8v_same ek_x8_same
 #define ek_x8v_add ek_x8_add
+#define ek_x8v_times ek_x8_times
 #define ek_x8v_scales ek_x8_scales
 #define ek_x8v_requantized ek_x8_requantized
 #define ek_x8v_packed ek_x8_packed
@@ -84,6 +85,8 @@ EK_INLINE void ek_x8v_copy(const int8_t *x, uint8_t *y, int32_t size)
 #define EK_BLOCKS 2
 #define EK_PIXELS(blocks) ((blocks) == 1 ? 12 : 6)
 #include "edgekit/simd/x86/pixel_rows_s8_x86.h"
+
+#include "edgekit/simd/x86/matrices_s8_x86.h"
 #undef EK_WIDE
 #undef EK_LANES
 #undef EK_TAPS

@@ -111,9 +111,9 @@ EK_PART void EK_WIDE(finish)(const EK_WIDE(ints) * sum, int8_t *y, const int32_t
     }
 }
 
-/* `pixels` times `blocks` sums. */
+/* `pixels` times `blocks` sums. They begin with biases and, where `term` is not 0, a number so many bytes behind a pixel. */
 EK_PART void EK_WIDE(tile)(const uint8_t *x, int8_t *y, const int32_t first, const int32_t x_step,
-    const int32_t pixels, const int32_t blocks, const struct EK_WIDE(layer) * s)
+    const int32_t pixels, const int32_t blocks, const int32_t term, const struct EK_WIDE(layer) * s)
 {
     const int32_t block_weights = s->rows * s->steps * EK_LANES * EK_TAPS;
     const int8_t *w = s->w + first * s->rows * s->steps * EK_TAPS;
@@ -121,7 +121,7 @@ EK_PART void EK_WIDE(tile)(const uint8_t *x, int8_t *y, const int32_t first, con
     EK_UNROLLED_FOR(32, int32_t o = 0; o < blocks; o++) {
         const EK_WIDE(ints) bias = EK_WIDE(load)(s->b + first + EK_LANES * o);
         EK_UNROLLED_FOR(32, int32_t q = 0; q < pixels; q++)
-            sum[q * blocks + o] = bias;
+            sum[q * blocks + o] = term ? EK_WIDE(add)(bias, EK_WIDE(spread)(x + q * x_step + term)) : bias;
     }
     for (int32_t i = 0; i < s->rows; i++) {
         const uint8_t *from = x + i * s->row_step;
@@ -170,14 +170,14 @@ EK_PART void EK_WIDE(pixel)(const uint8_t *x, int8_t *y, const int32_t first, co
 
 /* A line of `length` pixels, `blocks` known to the compiler. Tiles are alike; the last ones may overlap. */
 EK_PART void EK_WIDE(line)(const uint8_t *x, int8_t *y, const int32_t first, const int32_t x_step,
-    const int32_t length, const int32_t blocks, const struct EK_WIDE(layer) * s)
+    const int32_t length, const int32_t blocks, const int32_t term, const struct EK_WIDE(layer) * s)
 {
     const int32_t most = EK_PIXELS(blocks), count = (length + most - 1) / most;
     const int32_t wanted = (length + count - 1) / count, y_step = s->outputs << s->is_wide;
 #define EK_TILES(n)                                                                                          \
     for (int32_t k = 0; k < length; k += (n)) {                                                              \
         const int32_t at = k + (n) <= length ? k : length - (n);                                             \
-        EK_WIDE(tile)(x + at * x_step, y + at * y_step, first, x_step, (n), blocks, s);                      \
+        EK_WIDE(tile)(x + at * x_step, y + at * y_step, first, x_step, (n), blocks, term, s);                \
     }
     if (most == 16 && wanted > 8 && length >= 16)
         EK_TILES(16)
@@ -195,8 +195,8 @@ EK_PART void EK_WIDE(line)(const uint8_t *x, int8_t *y, const int32_t first, con
 }
 
 /* `lines` of `length` pixels, `outputs` of any number. */
-EK_INLINE void EK_WIDE(lines)(const uint8_t *x, int8_t *y, const int32_t lines, const int32_t line_step,
-    const int32_t x_step, const int32_t length, const struct EK_WIDE(layer) * s)
+EK_PART void EK_WIDE(lines_from)(const uint8_t *x, int8_t *y, const int32_t lines, const int32_t line_step,
+    const int32_t x_step, const int32_t length, const int32_t term, const struct EK_WIDE(layer) * s)
 {
     const int32_t blocks = (s->outputs + EK_LANES - 1) / EK_LANES;
     const int32_t parts = (blocks + EK_BLOCKS - 1) / EK_BLOCKS, part = (blocks + parts - 1) / parts;
@@ -206,15 +206,22 @@ EK_INLINE void EK_WIDE(lines)(const uint8_t *x, int8_t *y, const int32_t lines, 
             const uint8_t *from = x + h * line_step;
             int8_t *to = y + ((h * length * s->outputs + first) << s->is_wide);
             if (EK_BLOCKS >= 4 && now == 4)
-                EK_WIDE(line)(from, to, first, x_step, length, 4, s);
+                EK_WIDE(line)(from, to, first, x_step, length, 4, term, s);
             else if (EK_BLOCKS >= 3 && now == 3)
-                EK_WIDE(line)(from, to, first, x_step, length, 3, s);
+                EK_WIDE(line)(from, to, first, x_step, length, 3, term, s);
             else if (now == 2)
-                EK_WIDE(line)(from, to, first, x_step, length, 2, s);
+                EK_WIDE(line)(from, to, first, x_step, length, 2, term, s);
             else
-                EK_WIDE(line)(from, to, first, x_step, length, 1, s);
+                EK_WIDE(line)(from, to, first, x_step, length, 1, term, s);
         }
     }
+}
+
+/* The same, whose sums begin with biases alone. */
+EK_INLINE void EK_WIDE(lines)(const uint8_t *x, int8_t *y, const int32_t lines, const int32_t line_step,
+    const int32_t x_step, const int32_t length, const struct EK_WIDE(layer) * s)
+{
+    EK_WIDE(lines_from)(x, y, lines, line_step, x_step, length, 0, s);
 }
 
 /* One pixel, all outputs. */
