@@ -79,7 +79,7 @@ class Expr:
         return _binary("or" if self.kind.scalar == "bool" else "|", self, other)
 
     def __xor__(self, other: Expr | float) -> Expr:
-        return _binary("^", self, other)
+        return _binary("!=" if self.kind.scalar == "bool" else "^", self, other)
 
     def __lshift__(self, other: Expr | float) -> Expr:
         return _shift("<<", self, other)

@@ -22,13 +22,13 @@ from edgekit.core.formula import (
     parse,
 )
 
-_SIGNS: Mapping[str, Callable[..., Any]] = {
+SIGNS: Mapping[str, Callable[..., Any]] = {
     **ARITHMETIC,
     "||": operator.or_,
     "&&": operator.and_,
     "|": operator.or_,
     "&": operator.and_,
-    "^": lambda a, b: a.ne(b) if a.kind == BOOL else a ^ b,
+    "^": operator.xor,
     "~": operator.invert,
     "==": lambda a, b: a.eq(b),
     "!=": lambda a, b: a.ne(b),
@@ -65,8 +65,8 @@ class _Printer:
                 found = self.expr(inner)
                 kind = I32 if ctype == "int32_t" else U32
                 return found.to(kind) if found.kind == BOOL else found.bits(kind)
-            case Operation(sign, operands) if sign in _SIGNS:
-                result: Expr = _SIGNS[sign](*map(self.expr, operands))
+            case Operation(sign, operands) if sign in SIGNS:
+                result: Expr = SIGNS[sign](*map(self.expr, operands))
                 return result
             case Function(name, operands) if self.kind == F32 and name.endswith("_f32"):
                 arguments = [self.expr(x) for x in operands]

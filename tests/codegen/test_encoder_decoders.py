@@ -1,59 +1,23 @@
 """An encoder is an entry beside its decoder: T5 and BART as transformers exports them, in one library."""
 
 from pathlib import Path
-from zipfile import ZipFile
 
 import numpy as np
 import pytest
+from support.encoder_decoders import WIDTH, WORDS, EncoderDecoder
 from support.entry_library import Library
 from support.nets import kinds
 
 import edgekit
-from edgekit import Graph
 from edgekit.codegen.entries import with_entries
 from edgekit.codegen.entry_summaries import entry_summaries
 from edgekit.codegen.program import compile_graph
 from edgekit.core import target as targets
-from edgekit.core.simulate import Session
-from edgekit.core.types import Array
-
-RECORDED = Path(__file__).parents[1] / "frontends" / "recorded" / "encoder_decoders.zip"
-WORDS, WIDTH = 40, 16
-
-
-class Network:
-    """Both halves, and what torch computes: memory of a source, logits of a text behind it."""
-
-    def __init__(self, name: str, folder: Path) -> None:
-        with ZipFile(RECORDED) as archive:
-            archive.extractall(folder, [m for m in archive.namelist() if m.startswith(f"{name}/")])
-        self.encoder, self.decoder = (
-            edgekit.convert(folder / name / f"{half}.pt2", name="net") for half in ("encode", "decode")
-        )
-        with np.load(folder / name / "io.npz") as stored:
-            self.source, self.memory, self.text, self.logits = (stored[x] for x in ("x0", "y0", "x1", "y1"))
-
-    def simulated(self, encoder: Graph, decoder: Graph) -> tuple[Array, Array]:
-        (memory,) = edgekit.run(encoder, {"input_ids": self.source}).values()
-        session, logits = Session(decoder), []
-        for i, token in enumerate(self.text):
-            step = {"decoder_input_ids": np.array([[token]]), "cache_position": np.array([i])}
-            logits += session.run(step | {"encoder_hidden_states": memory}).values()
-        return memory, np.concatenate(logits).reshape(-1, WORDS)
-
-    def by_library(self, library: Library) -> tuple[Array, Array]:
-        memory, logits = np.zeros_like(self.memory), np.zeros_like(self.logits)
-        library.call("net_encode_run", self.source, memory, library.arena)
-        library.call("net_reset", library.state)
-        for i, token in enumerate(self.text):
-            at = np.array([i])
-            library.call("net_run", np.array([token]), memory, at, logits[i], library.state, library.arena)
-        return memory, logits
 
 
 @pytest.mark.parametrize("name", ["t5", "bart"])
 def test_a_text_has_the_logits_of_torch(name: str, tmp_path: Path) -> None:
-    network = Network(name, tmp_path)
+    network = EncoderDecoder(name, tmp_path)
     report = edgekit.build(
         network.decoder, tmp_path / "out", entries={"encode": network.encoder}, verify=False
     )
@@ -70,7 +34,7 @@ def test_a_text_has_the_logits_of_torch(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["t5", "bart"])
 def test_integers_are_those_of_the_simulator(name: str, tmp_path: Path) -> None:
-    network = Network(name, tmp_path)
+    network = EncoderDecoder(name, tmp_path)
     how = {"dtype": "int8", "activations": "dynamic"}
     encoder, decoder = (edgekit.quantize_model(g, None, **how)[0] for g in (network.encoder, network.decoder))
     edgekit.build(decoder, tmp_path / "out", entries={"encode": encoder}, verify=False)
@@ -87,7 +51,7 @@ def test_integers_are_those_of_the_simulator(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["t5", "bart"])
 def test_the_table_of_both_is_stored_once(name: str, target: str, format: str, tmp_path: Path) -> None:
     """BART multiplies by it, too, as the kernel of that product has it; T5 looks tokens up."""
-    network = Network(name, tmp_path)
+    network = EncoderDecoder(name, tmp_path)
     encoder, decoder = network.encoder, network.decoder
     if format == "int8":
         how = {"dtype": "int8", "activations": "dynamic"}
@@ -101,4 +65,4 @@ def test_the_table_of_both_is_stored_once(name: str, target: str, format: str, t
 
 
 def test_attention_of_bart_reads_the_rows_of_its_caches_that_are_filled(tmp_path: Path) -> None:
-    assert kinds(Network("bart", tmp_path).decoder).count("CachedAttention") == 2
+    assert kinds(EncoderDecoder("bart", tmp_path).decoder).count("CachedAttention") == 2

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.encoder_decoders import EncoderDecoder
 from support.gpu_calls import Device
 from support.gpu_plans import run, stream
 from support.language_models import folder
@@ -77,3 +78,22 @@ def test_several_tokens_a_run(name: str, format: str, device: str, tmp_path: Pat
         expected, found = session.run(step)["logits"], on_device(step)
         assert_near(found, expected)
         np.testing.assert_array_equal(found.argmax(-1), expected.argmax(-1))
+
+
+@pytest.mark.parametrize("format", ["f32", "int8", "int4"])
+@pytest.mark.parametrize("name", ["t5", "bart"])
+def test_encoders_and_decoders(name: str, format: str, tmp_path: Path) -> None:
+    """As transformers exports them: positions are integers of 64 bits, and T5 computes with them."""
+    network, how = EncoderDecoder(name, tmp_path), FORMATS[format]
+    graphs = [network.encoder, network.decoder]
+    encoder, decoder = [edgekit.quantize_model(g, None, **how)[0] for g in graphs] if how else graphs
+    memory, logits = network.simulated(encoder, decoder)
+    encoding, decoding = plan(encoder), plan(decoder)
+    assert not encoding.segments + decoding.segments
+    (found,) = run(opencl(), encoding, {"input_ids": network.source}).values()
+    assert_near(found, memory)
+    states = stream(decoding)
+    for i, token in enumerate(network.text):
+        step = {"decoder_input_ids": np.array([[token]]), "cache_position": np.array([i])}
+        (found,) = run(opencl(), decoding, step | {"encoder_hidden_states": memory}, states).values()
+        assert_near(found.reshape(-1), logits[i])

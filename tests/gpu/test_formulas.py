@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from support.gpu_calls import Device, assert_computes, compute
+from support.gpu_calls import Device, assert_computes, assert_same_bits, compute
 from support.op_cases import Case, as_graph, case, whole
 from support.opencl import kernel_device
 from support.webgpu import webgpu
@@ -14,6 +14,7 @@ from edgekit.codegen.gpu.plan import plan
 from edgekit.core.builder import Builder
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ops.activations import Elu, Log, Mish, Softplus
+from edgekit.core.ops.arithmetic import Div
 from edgekit.core.ops.cast import Cast
 from edgekit.core.ops.pool2d import Pool2d
 from edgekit.core.ops.rounding import Ceil
@@ -21,7 +22,8 @@ from edgekit.core.ops.trigonometry import Cos, Sin
 from edgekit.core.types import DType, Type
 
 DEVICES: dict[str, Callable[[], Device]] = {"opencl": kernel_device, "wgsl": webgpu}
-INTEGERS = (DType.S8, DType.U8, DType.S32, DType.U32, DType.BOOL)
+INTEGERS = (DType.S8, DType.U8, DType.S32, DType.U32, DType.BOOL, DType.S64)
+COMPARISONS = {"Equal", "Less", "LessOrEqual", "Max", "Min", "Where"}
 
 
 def _integer_cases() -> list[Case]:
@@ -32,7 +34,8 @@ def _integer_cases() -> list[Case]:
         c
         for module in modules
         for c in module.CASES
-        if type(c.op).__name__ in words and DType.of(c.operands[0].dtype) in INTEGERS
+        if (type(c.op).__name__ in words and DType.of(c.operands[0].dtype) in INTEGERS)
+        or (type(c.op).__name__ in COMPARISONS and DType.of(c.operands[-1].dtype) is DType.S64)
     ]
     return [*found, *(case(Cast(DType.F32), whole(d, 40)) for d in INTEGERS)]
 
@@ -41,6 +44,21 @@ def _integer_cases() -> list[Case]:
 def test_integers_wrap_and_become_floats(device: str) -> None:
     graph, inputs, _ = as_graph(_integer_cases())
     assert not assert_computes(DEVICES[device](), graph, inputs)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_integers_of_64_bits_and_floats(device: str) -> None:
+    """Of all magnitudes: what lies between two floats, halves among it, and what 64 bits do not hold."""
+    numbers = np.random.default_rng(8)
+    sizes = numbers.integers(0, 1 << 62, 300) * 2 >> numbers.integers(0, 63, 300)
+    between = np.array([(1 << 24) + 1, (1 << 24) + 3, (1 << 40) + (1 << 16), (1 << 63) - 1, 1 << 31, 1 << 32])
+    whole_numbers = np.concatenate([sizes, -sizes, between, -between, [-(1 << 63)]]).astype(np.int64)
+    floats = numbers.normal(size=400) * 2.0 ** np.arange(-20, 80).repeat(4)
+    ends = [0.0, 2.0**63, -(2.0**63), np.inf, -np.inf, np.nan, 1e30, -1e30]
+    x = np.concatenate([floats, ends]).astype(np.float32)
+    cases = [case(Cast(DType.F32), whole_numbers), case(Cast(DType.S64), x)]
+    graph, inputs, _ = as_graph(cases)
+    assert_same_bits(DEVICES[device](), graph, inputs)
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -88,6 +106,14 @@ def test_logarithms_of_zero_and_less_are_infinite_and_no_numbers(device: str) ->
     found = compute(DEVICES[device](), graph, inputs).result(name, graph.type(name))
     assert np.isneginf(found[:2]).all()
     assert np.isnan(found[2:]).all()
+
+
+def test_quotients_of_64_bits_are_refused() -> None:
+    b = Builder()
+    x = b.input("x", Type(DType.S64, (4,)))
+    graph = b.graph("quotient", [x], [b.one(Div(), x, x)])
+    with pytest.raises(EdgeKitError, match="Div does not run on GPUs: integers of 64 bits"):
+        plan(graph)
 
 
 def test_pools_of_numbers_without_a_sign_are_refused() -> None:

@@ -8,7 +8,7 @@ from edgekit.codegen.gpu.ast import F32, I32, Expr, GpuKernel, Kind, number
 from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.elements import elements, for_each, per_item, stored
 from edgekit.codegen.gpu.formula import formula
-from edgekit.codegen.gpu.kernels import _casts, _strided
+from edgekit.codegen.gpu.kernels import _strided, _wide_integers
 from edgekit.codegen.gpu.use import GpuCall, groups_for
 from edgekit.core.ops import Call
 from edgekit.core.types import DType
@@ -18,7 +18,7 @@ CALLS = ("map1", "map2", "map2_nd", "map3", "map3_nd")
 
 def use(call: Call) -> GpuCall:
     if any(arg.type.dtype is DType.S64 for arg in call.args):
-        return _casts.use(call)
+        return _wide_integers.use(call)
     arity = int(call.kernel[3])
     letters = "abc"[:arity]
     values = _strided.values(call, letters)
