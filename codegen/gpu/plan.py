@@ -141,7 +141,7 @@ def _placed(graph: Graph) -> _Placed:
         message = f"inputs and outputs ({', '.join(narrow)}) are not of 16 bits there"
         raise EdgeKitError("E0203", message, hint=f"float32 there, or {FOR_PROCESSORS}")
     uses = _Uses()
-    layers = drop_dead(graph, [_plain(layer) for layer in _lowered(graph, uses)])
+    layers = _lowered(graph, uses)
     refused = _lacking(layers, uses)
     placement = place(graph, layers, refused) if refused else None
     if placement and not placement.pays:
@@ -187,11 +187,12 @@ class _Uses:
         return self._found[id(call)][1]
 
 
-def _lowered(graph: Graph, uses: _Uses) -> Iterator[LoweredLayer]:
-    """The layers, with idioms of several operators as one call where there is a kernel for it."""
+def _lowered(graph: Graph, uses: _Uses) -> tuple[LoweredLayer, ...]:
+    """The layers, with idioms of several operators as one call. Not where the CPU computes some: what they
+    read and write is found among the operators of the graph."""
     plain = [layer_of(graph, node) for node in graph.nodes]
-    for layer, fused in zip(plain, fuse_idioms(graph, plain), strict=True):
-        yield layer if fused is layer or _lacking([fused], uses) else fused
+    fused = drop_dead(graph, [_plain(layer) for layer in fuse_idioms(graph, plain)])
+    return drop_dead(graph, [_plain(layer) for layer in plain]) if _lacking(fused, uses) else fused
 
 
 def _lacking(layers: Sequence[LoweredLayer], uses: _Uses) -> dict[int, EdgeKitError]:

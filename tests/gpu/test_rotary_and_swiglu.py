@@ -13,6 +13,8 @@ from support.webgpu import webgpu
 from edgekit.codegen.gpu.plan import plan
 from edgekit.core import simulate
 from edgekit.core.ir import Graph
+from edgekit.core.ops.cumulative import Cumulative
+from edgekit.core.ops.dense import Dense
 
 DEVICES: dict[str, Callable[[], Device]] = {"opencl": kernel_device, "wgsl": webgpu}
 
@@ -29,6 +31,22 @@ def test_operators_are_one_kernel(net: Callable[[DecoderNet], Graph], device: st
     found, expected = run(DEVICES[device](), planned, given), simulate.run(graph, given)
     for output in graph.outputs:
         np.testing.assert_allclose(found[output], expected[output], rtol=2e-6, atol=1e-5)
+
+
+def test_operators_stay_where_the_cpu_computes_some() -> None:
+    """Segments are found among the operators of the graph."""
+    net, shape = DecoderNet(), (1, 3, 5, 512)
+    x, (cos, sin) = net.x(*shape), (net.x(1, 1, 5, 256, name=name) for name in ("cos", "sin"))
+    bias = net.const(np.zeros(512, np.float32))
+    for _ in range(4):
+        x = net(Dense(), x, net.random(512, 512), bias)
+    summed = net(Cumulative("sum", 3), x)
+    graph = net.done(
+        net(Dense(), net.turned(*net.halves(summed, shape), cos, sin), net.random(512, 512), bias)
+    )
+    planned = plan(graph)
+    assert [type(s.graph.nodes[0].op) for s in planned.segments] == [Cumulative]
+    assert not any(d.kernel.name.startswith("rotary") for d in planned.dispatches)
 
 
 def test_gates_of_any_magnitude() -> None:
