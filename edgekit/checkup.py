@@ -11,7 +11,7 @@ from importlib import metadata
 
 import edgekit
 from edgekit.codegen.compilation import toolchain
-from edgekit.codegen.execution.runner import NATIVE, here, why_not_here
+from edgekit.codegen.execution.runner import NATIVE, here, why_not_verified
 from edgekit.core import distribution
 from edgekit.core import target as target_files
 from edgekit.core.errors import EdgeKitError
@@ -88,7 +88,7 @@ def _status(target: Target) -> TargetStatus:
         compiler = toolchain.find(target)
     except EdgeKitError as error:
         return TargetStatus(target.name, "", "", False, "", error.hint)
-    reason, runs_by = why_not_here(target), here(target).runner
+    reason, runs_by = why_not_verified(target), here(target).runner
     emulator = "" if reason or runs_by == NATIVE else runs_by
     return TargetStatus(
         target.name,

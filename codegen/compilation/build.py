@@ -287,7 +287,7 @@ def settled(
 def _compiler(target: Target, *, insist: bool) -> tuple[toolchain.Compiler | None, str]:
     """The compiler to use, and why its code cannot be verified, if so."""
     try:
-        return toolchain.find(target), runner.why_not_here(target)
+        return toolchain.find(target), runner.why_not_verified(target)
     except EdgeKitError as error:
         if insist:
             raise

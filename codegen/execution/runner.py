@@ -6,6 +6,7 @@ import contextlib
 import ctypes.util
 import importlib.util
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -57,6 +58,31 @@ def why_not_here(target: Target) -> str:
     if target.opencl and ctypes.util.find_library("OpenCL") is None:
         return f"target {target.name} needs OpenCL, which is not installed"
     return needs if target.cpu_flags and missing else ""
+
+
+def why_not_verified(target: Target) -> str:
+    """Why results of programs cannot be compared on this machine; empty where they can. An emulator whose
+    results are wrong still counts instructions."""
+    reason = why_not_here(target)
+    if reason or not target.runner_release:
+        return reason
+    first = shlex.split(here(target).runner)[0]
+    release = _release(programs.find(first) or first)
+    if release >= target.runner_release:
+        return ""
+    wanted = f"target {target.name} is verified under {first} {target.runner_release} or later"
+    return f"{wanted}, this one is {release}" if release else wanted
+
+
+@cache
+def _release(program: str) -> int:
+    """Of an emulator; 0 where it does not say."""
+    try:
+        said = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=60, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return 0
+    found = re.search(r"\bversion (\d+)", said.stdout)
+    return int(found[1]) if found else 0
 
 
 def here(target: Target) -> Target:

@@ -84,7 +84,7 @@ def drive(
     program: Program, sources: Sequence[str], folder: Path, compiler: toolchain.Compiler, optimize: Optimize
 ) -> Driver:
     """Make a program that runs the library, from its sources or object files in `folder`."""
-    if reason := runner.why_not_here(program.target):
+    if reason := runner.why_not_verified(program.target):
         raise EdgeKitError("E0503", reason)
     return Driver(
         [program, *program.entries], sources, folder, compiler, [LEVEL[optimize], *program.target.cflags]

@@ -47,6 +47,7 @@ class Target:
     compilers: tuple[str, ...] = ("cc",)
     cflags: tuple[str, ...] = ()
     runner: str = "native"  # the command that runs a program here; empty where nothing can
+    runner_release: int = 0  # the first one of that emulator whose results are right
     # What programs need of this machine's processor, as /proc/cpuinfo names it.
     cpu_flags: tuple[str, ...] = ()
     emulator: str = ""  # the runner where that processor lacks some of it

@@ -21,7 +21,17 @@ R = TypeVar("R")
 TESTS = ("tests/kernels", "tests/ops/test_ops.py::test_c_computes_what_the_operator_means")
 TESTS += ("tests/quantize/test_integers.py::test_c_gives_the_integers_of_the_simulator",)
 # Networks need reference models, which may be absent; the others take no other files, or run nothing.
-WITHOUT = ("network", "parts_of", "lack", "speed", "nearer", "for_their_shapes", "are_vectors")
+WITHOUT = (
+    "network",
+    "parts_of",
+    "lack",
+    "speed",
+    "nearer",
+    "for_their_shapes",
+    "are_vectors",
+    "left_in_za",
+    "bits_of_neon",
+)
 Takers = Mapping[str, Sequence[str]]  # by kernel file, the tests that take it
 
 

@@ -19,6 +19,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SHARED = ROOT.parent / "shared"
+# Programs of the Python environment that no package brings.
+_MADE_BY = {"qemu-aarch64-sme": "scripts/test"}
 
 
 def require(tool: str) -> str:
@@ -27,7 +29,7 @@ def require(tool: str) -> str:
     found = str(beside_python) if beside_python.exists() else shutil.which(tool)
     if found is None:
         packages = debian_packages().get(tool)
-        missing(tool, f"Debian: {packages}" if packages else "pip install -e .[dev]")
+        missing(tool, f"Debian: {packages}" if packages else _MADE_BY.get(tool, "pip install -e .[dev]"))
     return found
 
 
