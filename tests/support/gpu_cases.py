@@ -10,8 +10,10 @@ from support.integer_bench import Bench, Seeded
 from support.integer_families import FAMILIES, attentions, depthwise_runs, grouped_convolutions, long_rows
 from support.more_integer_families import MORE
 from support.op_cases import Case, as_graph
+from support.rotary_and_swiglu import FUSED, DecoderNet
 
 from edgekit.codegen.gpu.ast import GpuKernel
+from edgekit.codegen.gpu.plan import plan
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.conv_transpose2d import ConvTranspose2d
 from edgekit.core.ops.dense import Dense
@@ -19,6 +21,7 @@ from edgekit.core.ops.layer_norm import LayerNorm, RmsNorm
 from edgekit.core.types import DType
 
 # Modules of cases with operators that networks for GPUs are made of.
+OTHERS = ("attention", "dynamic_rows", "groupwise", "indexing", "trigonometry")  # ... of other operators
 REALS = ("activations", "arithmetic", "contraction", "movement", "pooling", "reduction")
 INTEGERS = (*FAMILIES, *MORE, attentions, grouped_convolutions, depthwise_runs, long_rows)
 
@@ -30,9 +33,10 @@ def every_kernel() -> dict[str, GpuKernel]:
         for _ in range(8):
             bench.case(family)
     reals = (as_graph([*usual_cases(module), *narrow_cases(module)])[0] for module in REALS)
-    by_index: tuple[Case, ...] = importlib.import_module("ops.cases.indexing").CASES
-    graphs = [bench.graph(), *reals, as_graph(by_index)[0]]
+    others = (as_graph(importlib.import_module(f"ops.cases.{module}").CASES)[0] for module in OTHERS)
+    graphs = [bench.graph(), *reals, *others]
     found = {name: kernel for graph in graphs for name, kernel in kernels_of(graph).items()}
+    found |= {d.kernel.name: d.kernel for net in FUSED for d in plan(net(DecoderNet())).dispatches}
     assert len(found) > 80, "most kernels are missing"
     return found
 
