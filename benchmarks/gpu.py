@@ -1,7 +1,7 @@
 """Each kernel on a GPU, as a fraction of what the device can move and multiply.
 
     python -m benchmarks.gpu [model.ek ...] [--library libOpenCL.so] [--models FOLDER] [--large] [--software]
-                             [--write]
+                             [--write] [--decoders [--size "15 M"] [--seconds 30]]
 
 The ceilings are measured first, by kernels that do nothing else. Every kernel has the time that the slower of
 both would take at least: its bytes, each once, or its products. Models that are named are shown layer by
@@ -9,6 +9,7 @@ layer, by OpenCL. Without any, the networks of MLPerf Tiny (TFLite files in --mo
 WGSL on Vulkan, and as a whole beside ncnn on the same device of Vulkan, where that can be imported; --large
 adds MobileNetV2 and ResNet-18, which need torch, and --write puts this on docs/performance.md. --software is
 for devices that are: seconds are those of all cores that the process takes, so that machines may be busy.
+--decoders measures Llamas with random weights instead: tokens a second by OpenCL, from host to host.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from benchmarks import gpu_decoders
 from benchmarks.gpu_clocks import Clock, Now, OpenCLClock, VulkanClock
 from benchmarks.gpu_networks import Network, large, small, whole
 from benchmarks.results import machine, table, write_section
@@ -246,7 +248,16 @@ def main() -> None:
     parser.add_argument("--large", action="store_true", help="MobileNetV2 and ResNet-18, too")
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--software", action="store_true")
+    parser.add_argument("--decoders", action="store_true", help="tokens a second, by OpenCL")
+    parser.add_argument(
+        "--size", choices=gpu_decoders.SIZES, action="append", help="of decoders, all by default"
+    )
+    parser.add_argument("--seconds", type=float, default=30, help="of each decoder")
     wanted = parser.parse_args()
+    if wanted.decoders:
+        found = list(gpu_decoders.rows(wanted.size, wanted.seconds))
+        print(f"{table(gpu_decoders.HEADER, found)}\n\n{OpenCLClock(wanted.library, time.perf_counter).name}")
+        return
     now = time.process_time if wanted.software else time.perf_counter
     if wanted.models_of_yours:
         clock = OpenCLClock(wanted.library, now)
