@@ -128,13 +128,13 @@ def answers(model: bytes, samples: Sequence[Array]) -> list[Array]:
     (x_is,), (y_is,) = interpreter.get_input_details(), interpreter.get_output_details()
     found = []
     for sample in samples:
-        interpreter.set_tensor(x_is["index"], _integers(sample, x_is))
+        interpreter.set_tensor(x_is["index"], integers(sample, x_is))
         interpreter.invoke()
-        found.append(_reals(interpreter.get_tensor(y_is["index"]), y_is))
+        found.append(reals(interpreter.get_tensor(y_is["index"]), y_is))
     return found
 
 
-def _integers(x: Array, tensor: Mapping[str, Any]) -> Array:
+def integers(x: Array, tensor: Mapping[str, Any]) -> Array:
     if tensor["dtype"] == np.float32:
         return x
     scale, zero = tensor["quantization"]
@@ -144,7 +144,7 @@ def _integers(x: Array, tensor: Mapping[str, Any]) -> Array:
     return found
 
 
-def _reals(y: Array, tensor: Mapping[str, Any]) -> Array:
+def reals(y: Array, tensor: Mapping[str, Any]) -> Array:
     if tensor["dtype"] == np.float32:
         return y
     scale, zero = tensor["quantization"]

@@ -13,7 +13,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -36,6 +36,18 @@ from edgekit.quantize.mixed_precision.half_precision import narrow
 TARGETS = ("x86-64-avx512", "x86-64-avx2")
 _OURS, _BF16 = "EdgeKit ", ", weights in bf16"
 _SECONDS = 0.002  # of one turn: short runs are repeated
+
+_POOL = """\
+#include "net.h"
+#include "edgekit/threads.h"
+
+static struct ek_threads threads;
+
+struct ek_pool *net_pool(int count)
+{
+    return ek_threads_start(&threads, count) == count ? &threads.pool : 0;
+}
+"""
 
 _NOTE = """\
 Microseconds of one inference: the best decile of {rounds} rounds in which all runtimes take turns, each for
@@ -83,28 +95,40 @@ class Timing:
 
 
 def library(
-    graph: Graph, target_name: str, folder: Path, sample: Mapping[str, Array] | None = None
-) -> tuple[Program, Run]:
-    """EdgeKit's code as a shared library, and what runs it once: on a sample, or on fixed numbers."""
-    program = compile_graph(graph.with_name("net"), target.load(target_name))
+    graph: Graph,
+    target_name: str,
+    folder: Path,
+    sample: Mapping[str, Array] | None = None,
+    threads: int = 1,
+) -> tuple[Program, Run, list[Array]]:
+    """EdgeKit as a shared library, what runs it once, on a sample or on fixed numbers, and its outputs."""
+    native = replace(target.load(target_name), cores=threads)
+    program = compile_graph(graph.with_name("net"), native)
     files = generate(program, "speed")
     write(files, folder)
     names = [name for name in sources(files, "speed") if not name.endswith("_selftest.c")]
     flags = [*FLAGS, "-O3", *program.target.cflags, "-shared", "-fPIC"]
+    if threads > 1:
+        (folder / "pool.c").write_text(_POOL)
+        flags, names = [*flags, "-pthread"], [*names, "pool.c"]
     find(program.target).run([*flags, *names, "-o", "net.so"], folder)
-    function = ctypes.CDLL(str(folder / "net.so")).net_run
-    buffers = [_aligned(port.type.bytes) for port in (*program.inputs, *program.outputs)]
+    made = ctypes.CDLL(str(folder / "net.so"))
+    function = made.net_run if threads == 1 else made.net_run_parallel
+    ports = [_aligned(port.type.bytes) for port in (*program.inputs, *program.outputs)]
     states = [_aligned(program.state_bytes)] if program.states else []
-    memory = [*buffers, *states, _aligned(program.arena.size)]
+    memory = [*ports, *states, _aligned(program.arena.size)]
     arguments = [ctypes.c_void_p(m.ctypes.data) for m in memory]
-    for port, buffer in zip(program.inputs, buffers, strict=False):
+    if threads > 1:
+        made.net_pool.restype = ctypes.c_void_p
+        arguments.append(ctypes.c_void_p(made.net_pool(threads)))
+    for port, buffer in zip(program.inputs, ports, strict=False):
         data = _numbers(port.type) if sample is None else sample[port.name]
         buffer[:] = np.ascontiguousarray(data).reshape(-1).view(np.uint8)
 
     def run(kept: Sequence[Array] = memory) -> None:
         function(*arguments)
 
-    return program, run
+    return program, run, ports[len(program.inputs) :]
 
 
 def _numbers(type: Type) -> Array:
@@ -142,10 +166,10 @@ def measure(network: Network, graph: Graph, rounds: int, targets: Sequence[str])
     with tempfile.TemporaryDirectory() as folder:
         runs: dict[str, Run] = {}
         for name in targets:
-            _, runs[_OURS + name] = library(graph, name, Path(folder) / name)
+            _, runs[_OURS + name], _ = library(graph, name, Path(folder) / name)
             if not network.is_int8:
                 small = narrow(graph, DType.BF16).graph
-                _, runs[_OURS + name + _BF16] = library(small, name, Path(folder) / (name + "-bf16"))
+                _, runs[_OURS + name + _BF16], _ = library(small, name, Path(folder) / (name + "-bf16"))
         others = peers(network, Path(folder))
         runs |= others
         return compare(runs, rounds), list(others)

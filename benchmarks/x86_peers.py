@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -76,20 +76,20 @@ def onnx_runtime(model: Path) -> Run:
     return lambda: session.run_with_iobinding(binding)
 
 
-def quantized(model: Path, path: Path) -> None:
-    """An int8 ONNX model by ONNX Runtime's quantizer: a scale for each channel, on random inputs."""
+def quantized(model: Path, path: Path, samples: Sequence[Array] = ()) -> None:
+    """An int8 ONNX model by ONNX Runtime's quantizer: a scale for each channel, on samples or random ones."""
     from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
     from onnxruntime.quantization.shape_inference import quant_pre_process
 
     prepared = path.with_name("prepared.onnx")
-    quant_pre_process(model, prepared)
+    quant_pre_process(model, prepared, skip_symbolic_shape=True)  # which fails on attention; shapes are fixed
     name, shape = input_of(onnx.load(model))
 
     class Reader(CalibrationDataReader):  # type: ignore[misc]  # onnxruntime has no types
         """A few random inputs."""
 
         def __init__(self) -> None:
-            self.left = [{name: sample} for sample in reversed(_samples(shape))]
+            self.left = [{name: sample} for sample in reversed(samples or _samples(shape))]
 
         def get_next(self) -> Any:
             return self.left.pop() if self.left else None
@@ -141,17 +141,21 @@ def _samples(shape: tuple[int, ...]) -> list[Array]:
 
 
 def mnn(model: Path, folder: Path) -> Run:
-    """MNN, converted by its own tool."""
-    library = import_module("MNN")
+    """MNN on one thread."""
+    interpreter = import_module("MNN").Interpreter(str(mnn_file(model, folder)))
+    session = interpreter.createSession({"numThread": 1, "backend": "CPU"})
+    return lambda: interpreter.runSession(session)
+
+
+def mnn_file(model: Path, folder: Path) -> Path:
+    """An MNN model of an ONNX model, by MNN's own tool."""
     made = folder / f"{model.stem}.mnn"
     tool = "import sys; from MNN.tools.mnnconvert import main; sys.exit(main())"
     arguments = ["-f", "ONNX", "--modelFile", str(model), "--MNNModel", str(made), "--bizCode", "x"]
     # No PATH: the tool would install packages by the pip that it finds there.
     paths = {"PYTHONPATH": ":".join(sys.path), "PATH": os.devnull}
     subprocess.run([sys.executable, "-c", tool, *arguments], check=True, capture_output=True, env=paths)
-    interpreter = library.Interpreter(str(made))
-    session = interpreter.createSession({"numThread": 1, "backend": "CPU"})
-    return lambda: interpreter.runSession(session)
+    return made
 
 
 def input_of(model: onnx.ModelProto) -> tuple[str, tuple[int, ...]]:

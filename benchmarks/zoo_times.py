@@ -18,6 +18,6 @@ def ratio(graph: Graph, peer: Peer, sample: Sample, target_name: str, rounds: in
         other = peer.runner(sample)
         if other is None:
             return None
-        _, ours = library(graph, target_name, Path(folder), sample)
+        _, ours, _ = library(graph, target_name, Path(folder), sample)
         runs = {_OURS: ours, peer.name: other}
         return compare(runs, rounds).ratio(peer.name, _OURS)
