@@ -5,7 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.gpu_library import GpuLibrary
+from support.language_models import folder as model_folder
 from support.opencl import opencl
+from support.small_decoders import FORMATS, decoder, quantized
 from support.streams import recurrent, with_segments, without_segments
 from support.tools import require
 
@@ -15,6 +17,8 @@ from edgekit.codegen.gpu.plan import plan
 from edgekit.codegen.program import compile_graph
 from edgekit.core import target
 from edgekit.core.simulate import Session
+from edgekit.core.text.sampler import Sampler
+from edgekit.generation import continued
 
 TOKENS, PROMPT = 12, 10  # that are written, and read before: two full runs of prefill
 
@@ -49,6 +53,40 @@ def test_entries_share_weights_states_and_the_stream(tmp_path: Path) -> None:
                 found = library.run("", [frames[i]], "y", stream)
                 np.testing.assert_allclose(found, right[i][0], atol=1e-5)
         library.end(*streams)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_decoders_write_the_tokens_of_the_simulator(format: str, tmp_path: Path) -> None:
+    """Two texts in turns, of which prefill reads the beginning."""
+    (tmp_path / "model").mkdir()
+    folder = model_folder()(tmp_path / "model")
+    main, prefill = (quantized(decoder(folder, tokens), format) for tokens in (1, 4))
+    how = {"target": "opencl", "optimize": "size", "verify": True}
+    report = api.build(main, tmp_path / "out", entries={"prefill": prefill}, **how)
+    assert report.gpu is not None
+    assert report.gpu.segments == ()
+    library = GpuLibrary(tmp_path / "out", "net")
+    assert library.status == 0
+    rng = np.random.default_rng(0)
+    texts = [[int(token) for token in rng.integers(0, 40, PROMPT)] for _ in range(2)]
+    expected = [[*continued(main, text, Sampler(), TOKENS, prefill)] for text in texts]
+    streams = [library.stream() for _ in texts]
+
+    def step(entry: str, k: int, at: int, count: int) -> int:
+        inputs = [np.array(texts[k][at : at + count], np.int32), np.array([at], np.int32)]
+        logits = library.run(entry, inputs, "logits", streams[k])
+        return int(logits.argmax())
+
+    for at in (0, 4):
+        for k in range(2):
+            step("prefill", k, at, 4)
+    for at in range(8, PROMPT + TOKENS - 1):
+        for k in range(2):
+            token = step("", k, at, 1)
+            if at + 1 == len(texts[k]):
+                texts[k].append(token)
+    assert [text[PROMPT:] for text in texts] == expected
+    library.end(*streams)
 
 
 def test_states_stay_on_the_cpu_only_where_all_entries_have_them_there() -> None:

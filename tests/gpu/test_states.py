@@ -8,13 +8,9 @@ from support.gpu_plans import run, stream
 from support.opencl import opencl
 from support.stateful import Remembering, accumulator, random_graph, samples
 
-from edgekit.codegen.gpu import use
-from edgekit.codegen.gpu.ast import I32
-from edgekit.codegen.gpu.builder import KernelBuilder
+from edgekit.codegen.gpu.kernels import scatter_rows
 from edgekit.codegen.gpu.plan import GpuPlan, plan
-from edgekit.codegen.gpu.use import GpuCall, integer
 from edgekit.core.ir import Graph
-from edgekit.core.ops import Call
 from edgekit.core.ops.arithmetic import Add
 from edgekit.core.ops.scatter import Scatter
 from edgekit.core.simulate import Session
@@ -49,29 +45,6 @@ def test_states_are_written_where_they_are() -> None:
     assert planned.state_bytes == 256
 
 
-class RowsOfWords:
-    """A kernel for the rows of a cache: y[index[j]] = update[j], of words."""
-
-    CALLS = ("scatter_rows",)
-
-    @staticmethod
-    def use(call: Call) -> GpuCall:
-        k = KernelBuilder("rows_of_words")
-        index, update, y = k.buffer("index", I32), k.buffer("rows", I32), k.buffer("y", I32, writes=True)
-        items, n = k.constants("items n")
-        with k.when(k.item < items):
-            k.store(y, index[k.item // n] * n + k.item % n, update[k.item])
-        n_of_row = integer(call, "n")
-        items_of_call = integer(call, "count") * n_of_row
-        return GpuCall(k.done(), (1, 2, 3), {"items": items_of_call, "n": n_of_row}, 1, updates=0)
-
-
-@pytest.fixture
-def has_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    families = {**use._families(), "scatter_rows": RowsOfWords}
-    monkeypatch.setattr(use, "_families", lambda: families)
-
-
 def cache(*, is_read_later: bool) -> Graph:
     """Rows of a cache that a run writes; and maybe the cache as it was before."""
     net = Remembering(DType.S32)
@@ -94,21 +67,19 @@ def steps_of_cache() -> list[dict[str, Array]]:
     ]
 
 
-@pytest.mark.usefixtures("has_rows")
 def test_a_cache_gets_rows_in_place() -> None:
     graph = cache(is_read_later=False)
     planned = plan(graph)
-    assert [d.kernel.name for d in planned.dispatches].index("rows_of_words") == 0
+    assert [d.kernel.name for d in planned.dispatches].index("scatter_rows_s32") == 0
     assert "copy_words" not in {d.kernel.name for d in planned.dispatches}
     assert planned.dispatches[0].spans[2].where == "states"
     assert_steps(graph, planned, steps_of_cache())
 
 
-@pytest.mark.usefixtures("has_rows")
 def test_a_cache_that_is_read_as_it_was_is_copied_first() -> None:
     graph = cache(is_read_later=True)
     planned = plan(graph)
-    assert [d.kernel.name for d in planned.dispatches][:2] == ["copy_words", "rows_of_words"]
+    assert [d.kernel.name for d in planned.dispatches][:2] == ["copy_words", "scatter_rows_s32"]
     assert planned.dispatches[1].spans[2].where == "arena"
     assert_steps(graph, planned, steps_of_cache())
 
@@ -116,11 +87,7 @@ def test_a_cache_that_is_read_as_it_was_is_copied_first() -> None:
 def test_a_kernel_does_not_read_what_it_updates(monkeypatch: pytest.MonkeyPatch) -> None:
     """That would be bound twice."""
 
-    class Reads(RowsOfWords):
-        @staticmethod
-        def use(call: Call) -> GpuCall:
-            return replace(RowsOfWords.use(call), updates=1)
-
-    monkeypatch.setattr(use, "_families", lambda: {"scatter_rows": Reads})
+    found = scatter_rows.use
+    monkeypatch.setattr(scatter_rows, "use", lambda call: replace(found(call), updates=1))
     with pytest.raises(AssertionError, match="reads what it updates"):
         plan(cache(is_read_later=False))
