@@ -27,14 +27,9 @@ def with_entries(program: Program, entries: Mapping[str, Graph]) -> Program:
     """The program as the main entry of a library that has these, too."""
     if not entries:
         return program
-    if program.target.gpu and not program.target.opencl:
-        message = f"target {program.target.name} is for GPUs in pages: its packages have one entry"
-        raise EdgeKitError(
-            "E0103", message, hint="a target for processors, wasm32-simd or opencl has --entry"
-        )
     for name, graph in entries.items():
         check_name(name)
-        if program.target.opencl and _OF_GPUS.fullmatch(name):
+        if program.target.gpu and _OF_GPUS.fullmatch(name):
             raise _taken(name)
         _check_states(program.graph, name, graph)
     named = (replace(g, name=f"{program.name}_{n}", tokenizer=None) for n, g in entries.items())

@@ -10,7 +10,6 @@ from functools import cached_property
 import numpy as np
 
 from edgekit.codegen.gpu.plan import CpuSegment, GpuPlan, plans
-from edgekit.codegen.gpu.segments import FOR_PROCESSORS
 from edgekit.codegen.kernels.pack import is_tiled, pack
 from edgekit.codegen.kernels.sources import Field, Kernel, Pointer, instantiate
 from edgekit.codegen.lowering.branches import Guard, Loop, costliest
@@ -23,7 +22,6 @@ from edgekit.codegen.printing.describe import layer_comment
 from edgekit.codegen.printing.literal import elements, number
 from edgekit.codegen.printing.names import HEADERS, LONGEST, Names, identifier, readable
 from edgekit.codegen.printing.pointers import ArenaRow, Named, Pointers
-from edgekit.core.errors import EdgeKitError
 from edgekit.core.escape import Code
 from edgekit.core.ir import Graph
 from edgekit.core.ops import Call
@@ -138,11 +136,8 @@ class Program:
     @cached_property
     def gpu_plans(self) -> tuple[GpuPlan, ...]:
         """The paths for GPUs of this entry and of the others, over one set of weights."""
-        if self.target.gpu == "webgpu" and self.graph.states:
-            names = ", ".join(state.input for state in self.graph.states)
-            hint = f"inputs and outputs of the model may hold them instead; or {FOR_PROCESSORS}"
-            raise EdgeKitError("E0203", f"states ({names}) do not run on GPUs yet", hint=hint)
-        return plans([entry.graph for entry in (self, *self.entries)]) if self.target.gpu else ()
+        graphs = [entry.graph for entry in (self, *self.entries)]
+        return plans(graphs, keeps_states=self.target.opencl) if self.target.gpu else ()
 
     @property
     def gpu(self) -> GpuPlan | None:

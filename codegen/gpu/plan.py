@@ -102,14 +102,13 @@ class GpuPlan:
         return sum(d.macs for d in self.dispatches)
 
 
-def plans(graphs: Sequence[Graph]) -> tuple[GpuPlan, ...]:
+def plans(graphs: Sequence[Graph], *, keeps_states: bool = True) -> tuple[GpuPlan, ...]:
     """Those of the entries of a library, of which the first one has all states. They share weights and
     states. Operators without a kernel are in segments for the CPU, if they pay; else EdgeKitError E0203 names
-    all of them."""
+    all of them. States that segments alone have stay on the CPU if it `keeps_states`."""
     placed = [_placed(graph) for graph in graphs]
-    kept = frozenset[str].intersection(
-        *(each.kept for each in placed if each.graph.states or each is placed[0])
-    )
+    kept = placed[0].kept.intersection(*(each.kept for each in placed if each.graph.states))
+    kept = kept if keeps_states else frozenset()
     weights, places = Weights(), places_of_states(graphs[0], kept)
     found = [_plan(each, kept, weights, places) for each in placed]
     return tuple(replace(each, weights=bytes(weights.data)) for each in found)

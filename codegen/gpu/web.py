@@ -1,73 +1,96 @@
-"""Plan -> what a page needs to run it by WebGPU: modules, pipelines, dispatches with their memory."""
+"""Plans -> what pages are told: JavaScript's tables of kernels, dispatches and entries with their memory."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite
 from typing import Any
 
+import numpy as np
+
 from edgekit.codegen.gpu import wgsl
 from edgekit.codegen.gpu.ast import GpuKernel
 from edgekit.codegen.gpu.memory import ALIGN, Region, Span
 from edgekit.codegen.gpu.plan import CpuSegment, Dispatch, GpuPlan
+from edgekit.codegen.printing.literal import stored
 from edgekit.core.escape import Code
 
 _GROUPS = 65535  # the most in one direction
 _MIN_BUFFER_BYTES = 16  # bytes of a buffer
+_MEMORY, _WEIGHTS, _STATES = range(3)  # the buffers
 
 
 @dataclass(frozen=True)
 class Web:
-    """One buffer holds the arena, and behind it those inputs and outputs of the model that kernels use,
-    another one the weights. Other inputs and outputs are arrays of JavaScript only."""
+    """One buffer holds the arena, and behind it those inputs and outputs of the entry that runs which kernels
+    use, another one the weights, and one of each stream the states. Other inputs and outputs are arrays of
+    JavaScript only."""
 
-    plan: GpuPlan
-
-    @cached_property
-    def inputs(self) -> tuple[int, ...]:
-        """Where they start."""
-        return _behind(self.plan.arena_bytes, self._sizes("input"))
+    plans: tuple[GpuPlan, ...]  # of the entries, the main one first
 
     @cached_property
-    def outputs(self) -> tuple[int, ...]:
-        return _behind(self.plan.arena_bytes + sum(self._sizes("input")), self._sizes("output"))
-
-    @property
-    def inputs_on_device(self) -> list[bool]:
-        return [size > 0 for size in self._sizes("input")]
+    def entries(self) -> tuple[WebEntry, ...]:
+        arena, found, first, segment, tensor = max(p.arena_bytes for p in self.plans), [], 0, 0, 0
+        for each in self.plans:
+            found.append(WebEntry(each, arena, first, segment, tensor))
+            first, segment = found[-1].end, segment + len(each.segments)
+            tensor += sum(len(segment.spans) for segment in each.segments)
+        return tuple(found)
 
     @property
     def memory_bytes(self) -> int:
-        return self.plan.arena_bytes + sum(self._sizes("input")) + sum(self._sizes("output"))
+        return max(entry.memory_bytes for entry in self.entries)
 
     @property
     def read_bytes(self) -> int:
         """The most that is read from the device at once: what a segment reads, or the outputs."""
-        fetched = [
-            sum(span.size for span in self._inputs(segment) if not self._is_host(span))
-            for segment in self.plan.segments
-        ]
-        return max(*fetched, sum(self._sizes("output")), _MIN_BUFFER_BYTES)
+        return max(_MIN_BUFFER_BYTES, *(size for entry in self.entries for size in entry.read_bytes))
+
+    @property
+    def state_bytes(self) -> int:
+        """Of a stream."""
+        return self.plans[0].state_bytes
 
     @property
     def weights(self) -> bytes:
-        return self.plan.weights.ljust(_MIN_BUFFER_BYTES, b"\0")  # no buffer is empty
+        """Behind them is what states start from, but for zeros."""
+        weights = self.plans[0].weights.ljust(_MIN_BUFFER_BYTES, b"\0")  # no buffer is empty
+        return weights + b"".join(data for _, data in self._starts)
 
     @property
     def weight_bytes(self) -> int:
         return len(self.weights)
 
     @property
+    def starts(self) -> Code:
+        """As JavaScript, what a stream begins with that is not zero: where it is in the weights, where it
+        goes, and its bytes."""
+        at, rows = self.weight_bytes - sum(len(data) for _, data in self._starts), []
+        for start, data in self._starts:
+            rows.append([at, start, len(data)])
+            at += len(data)
+        return Code(json.dumps(rows))
+
+    @cached_property
+    def _starts(self) -> list[tuple[int, bytes]]:
+        found = []
+        for state in self.plans[0].graph.states:
+            raw = np.ascontiguousarray(stored(state.start)).tobytes()
+            if any(raw):
+                found.append((self.plans[0].states[state.input], raw + b"\0" * (-len(raw) % 4)))
+        return found
+
+    @property
     def largest_buffer(self) -> int:
-        return max(self.memory_bytes, self.weight_bytes)
+        return max(self.memory_bytes, self.weight_bytes, self.state_bytes)
 
     @property
     def largest_piece(self) -> int:
         """What a kernel sees at once."""
-        return max(size for d in self.plan.dispatches for _, _, size, _ in self.pieces(d))
+        return max(size for entry, d in self._dispatches for _, _, size, _ in entry.pieces(d))
 
     @property
     def modules(self) -> list[dict[str, Any]]:
@@ -81,53 +104,115 @@ class Web:
                 "dot4": str(wgsl.takes_dot4(kernel)).lower(),
                 "buffers": len(kernel.buffers),
             }
-            for kernel in self.plan.kernels
+            for kernel in self._kernels
         ]
 
     @cached_property
     def functions(self) -> list[str]:
         """What several kernels use, each text once."""
-        return list(dict.fromkeys(text for kernel in self.plan.kernels for text in wgsl.functions(kernel)))
+        return list(dict.fromkeys(text for kernel in self._kernels for text in wgsl.functions(kernel)))
 
     @cached_property
     def pipelines(self) -> list[Code]:
         """Each module with these constants once, as JavaScript: [module, constants]."""
-        return list(dict.fromkeys(map(self._pipeline, self.plan.dispatches)))
+        return list(dict.fromkeys(self._pipeline(*each) for each in self._dispatches))
 
     @property
     def dispatches(self) -> list[dict[str, str]]:
         """Each as JavaScript: [pipeline, groups in two directions, of each buffer a piece of memory]."""
         places = {pipeline: i for i, pipeline in enumerate(self.pipelines)}
         rows = []
-        for d in self.plan.dispatches:
+        for entry, d in self._dispatches:
             x, y = in_two_directions(d.groups)
-            pieces = [piece[:3] for piece in self.pieces(d)]
-            row = Code(json.dumps([places[self._pipeline(d)], x, y, pieces]))
+            pieces = [piece[:3] for piece in entry.pieces(d)]
+            row = Code(json.dumps([places[self._pipeline(entry, d)], x, y, pieces]))
             rows.append({"row": row, "comment": f"{d.operator} by {d.kernel.name}"})
         return rows
 
     @property
+    def segments(self) -> list[dict[str, Any]]:
+        """CPU segments of all entries."""
+        return [row for entry in self.entries for row in entry.segments]
+
+    @property
+    def _dispatches(self) -> list[tuple[WebEntry, Dispatch]]:
+        return [(entry, d) for entry in self.entries for d in entry.plan.dispatches]
+
+    @cached_property
+    def _kernels(self) -> tuple[GpuKernel, ...]:
+        """Each kernel once."""
+        return tuple({d.kernel.name: d.kernel for _, d in self._dispatches}.values())
+
+    def _pipeline(self, entry: WebEntry, d: Dispatch) -> Code:
+        number = [k.name for k in self._kernels].index(d.kernel.name)
+        return Code(json.dumps([number, _plain(entry.constants(d))]))
+
+
+@dataclass(frozen=True)
+class WebEntry:
+    """An entry of the library: where its inputs and outputs are, and what runs."""
+
+    plan: GpuPlan
+    arena_bytes: int  # of the library
+    first: int  # of its dispatches
+    first_segment: int
+    first_tensor: int  # of those in the module of the segments
+
+    @property
+    def end(self) -> int:
+        """The dispatch behind its last one."""
+        return self.first + len(self.plan.dispatches)
+
+    @cached_property
+    def inputs(self) -> tuple[int, ...]:
+        """Where they start."""
+        return _behind(self.arena_bytes, self._sizes("input"))
+
+    @cached_property
+    def outputs(self) -> tuple[int, ...]:
+        return _behind(self.arena_bytes + sum(self._sizes("input")), self._sizes("output"))
+
+    @property
+    def input_starts(self) -> list[int | None]:
+        """None for those that are not on the device."""
+        return [start if n else None for start, n in zip(self.inputs, self._sizes("input"), strict=True)]
+
+    @property
+    def memory_bytes(self) -> int:
+        return self.arena_bytes + sum(self._sizes("input")) + sum(self._sizes("output"))
+
+    @property
+    def read_bytes(self) -> Iterator[int]:
+        """Of what is read from the device at once, each time."""
+        for segment in self.plan.segments:
+            yield sum(span.size for span in self._inputs(segment) if not self._is_host(span))
+        yield sum(self._sizes("output"))
+
+    @property
     def fetched(self) -> Code:
-        """As JavaScript, the outputs that are read from the device: where they start, and where they go."""
+        """As JavaScript, the outputs that are read from the device: where they start, and which ones they
+        are."""
         starts = zip(self.outputs, self._sizes("output"), strict=True)
-        rows = (f"[{start}, results[{i}]]" for i, (start, size) in enumerate(starts) if size)
-        return Code(f"[{', '.join(rows)}]")
+        return Code(json.dumps([[start, i] for i, (start, size) in enumerate(starts) if size]))
 
     @property
     def segments(self) -> list[dict[str, Any]]:
         """CPU segments as JavaScript. Each tensor has a number in their module, and is fetched from the
         device or taken from an array before the segment runs, and sent there or kept afterwards."""
-        rows, first = [], 0
+        rows, first = [], self.first_tensor
         for segment in self.plan.segments:
             inputs = self._inputs(segment)
-            tensors = [(*self._place(span), first + i, span.size) for i, span in enumerate(segment.spans)]
+            tensors = [
+                (self._is_host(span), [*self._place(span), first + i, span.size])
+                for i, span in enumerate(segment.spans)
+            ]
             reads, writes = tensors[: len(inputs)], tensors[len(inputs) :]
-            row: dict[str, Any] = {"before": segment.before, "comment": segment.in_words}
+            row: dict[str, Any] = {"before": self.first + segment.before, "comment": segment.in_words}
             lists = {
-                "fetched": [rest for array, *rest in reads if array is None],
-                "taken": [tensor for tensor in reads if tensor[0] is not None],
-                "sent": [rest for array, *rest in writes if array is None],
-                "kept": [tensor for tensor in writes if tensor[0] is not None],
+                "fetched": [tensor for is_host, tensor in reads if not is_host],
+                "taken": [tensor for is_host, tensor in reads if is_host],
+                "sent": [tensor for is_host, tensor in writes if not is_host],
+                "kept": [tensor for is_host, tensor in writes if is_host],
             }
             rows.append(row | {name: Code(json.dumps(found)) for name, found in lists.items()})
             first += len(tensors)
@@ -140,16 +225,22 @@ class Web:
         """Does JavaScript have what a segment reads or writes there?"""
         return span.where == "input" or not self.plan.uses(span)
 
-    def _place(self, span: Span) -> tuple[int | None, int]:
-        """The array, None for memory on the device, and where the span starts in it. Arrays are inputs, and
-        outputs behind them."""
+    def _place(self, span: Span) -> tuple[int, int]:
+        """The array, which is an input, or behind these an output; or the buffer on the device. And where the
+        span starts in it."""
         if self._is_host(span):
             return span.number + len(self.plan.graph.inputs) * (span.where == "output"), span.offset
-        start = {"arena": (0,), "output": self.outputs}
-        return None, start[span.where][span.number] + span.offset
+        return self._on_device(span)
 
-    def _pipeline(self, d: Dispatch) -> Code:
-        return Code(json.dumps([_index(self.plan, d.kernel), _plain(self.constants(d))]))
+    def _on_device(self, span: Span) -> tuple[int, int]:
+        """The buffer, and where the span starts in it."""
+        match span.where:
+            case "weights":
+                return _WEIGHTS, span.offset
+            case "states":
+                return _STATES, span.offset
+        start = {"arena": (0,), "input": self.inputs, "output": self.outputs}[span.where][span.number]
+        return _MEMORY, start + span.offset
 
     def constants(self, d: Dispatch) -> Mapping[str, float]:
         """Those of the kernel, and where its buffers start within pieces of memory."""
@@ -162,14 +253,13 @@ class Web:
         return constants
 
     def pieces(self, d: Dispatch) -> list[tuple[int, int, int, int]]:
-        """For each buffer (0: memory or 1: weights, where it starts, its size, and how many bytes of it are
-        in front of the span)."""
-        start = {"arena": (0,), "weights": (0,), "input": self.inputs, "output": self.outputs}
+        """For each buffer of a kernel (the buffer of the page, where it starts there, its size, and how many
+        bytes of it are in front of the span)."""
         pieces = []
         for span in d.spans:
-            at = start[span.where][span.number] + span.offset
+            buffer, at = self._on_device(span)
             rest = at % ALIGN
-            pieces.append((int(span.where == "weights"), at - rest, span.size + rest, rest))
+            pieces.append((buffer, at - rest, span.size + rest, rest))
         return pieces
 
     def _sizes(self, where: Region) -> list[int]:
@@ -191,10 +281,6 @@ def in_two_directions(groups: int) -> tuple[int, int]:
 def _behind(start: int, sizes: list[int]) -> tuple[int, ...]:
     """Where each starts that lies behind the other."""
     return tuple(start + sum(sizes[:i]) for i in range(len(sizes)))
-
-
-def _index(plan: GpuPlan, kernel: GpuKernel) -> int:
-    return [k.name for k in plan.kernels].index(kernel.name)
 
 
 def _plain(constants: Mapping[str, float]) -> dict[str, float]:

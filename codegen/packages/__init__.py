@@ -110,7 +110,7 @@ def check_entries(names: Sequence[str], entries: Collection[str]) -> None:
     for name in names if entries else ():
         if name in _languages().languages() and not _languages().Language(name).about.get("entries"):
             message = f"a package {name} has one run function, and cannot have --entry {min(entries)}"
-            hint = "packages for boards and cmake have all entries, npm has prefill; or call the C functions"
+            hint = "npm and packages for boards and cmake have all entries; or call the C functions"
             raise EdgeKitError("E0103", message, hint=hint)
 
 

@@ -103,6 +103,7 @@ def entry(program: Program, stack: int, threads: bool, brings_weights: bool = Fa
     ports = [f"ek_port_{port.c}" for port in (*program.inputs, *program.outputs)]
     state = ["&ek_module_state"] * bool(program.states)
     arguments = [*(ports if program.ports == "caller" else ()), *state, "ek_module_arena"]
+    prefill = f"{program.name}_prefill"
     return (
         environment()
         .get_template("npm/module.c.j2")
@@ -117,6 +118,7 @@ def entry(program: Program, stack: int, threads: bool, brings_weights: bool = Fa
             align=max(program.target.align, 16),
             arguments=Code(", ".join(arguments)),
             brings_weights=brings_weights,
+            prefill_number=next((i for i, e in enumerate(program.entries, 1) if e.name == prefill), 0),
         )
     )
 

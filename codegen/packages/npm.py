@@ -68,7 +68,7 @@ def make(request: PackageRequest) -> Package:
     """The files of the package."""
     program = request.program
     _check_entries(program)
-    web = Web(program.gpu) if program.gpu else None  # refused before anything is built
+    web = Web(program.gpu_plans) if program.gpu_plans else None  # refused before anything is built
     cpu = _segments(request)
     stem = program.name
     modules, weights = _with_weights(stem, list(_modules(request)))
@@ -120,13 +120,11 @@ def make(request: PackageRequest) -> Package:
 
 
 def _check_entries(program: Program) -> None:
-    """Refuse entries that JavaScript would not call: `generate` reads prompts by one."""
-    text = text_of(program)
-    if program.entries and not (len(program.entries) == 1 and text and text.prefill):
+    """Refuse entries whose inputs and outputs would be parts of the arena."""
+    if program.entries and program.ports == "arena":
         names = ", ".join(entry.name.removeprefix(f"{program.name}_") for entry in program.entries)
-        message = f"an npm package cannot have --entry {names}: JavaScript calls prefill alone, to read texts"
-        hint = "a decoder with a tokenizer, --ports caller and --entry prefill:tokens=16 can have it"
-        raise EdgeKitError("E0103", message, hint=hint)
+        message = f"an npm package whose inputs and outputs are in the arena cannot have --entry {names}"
+        raise EdgeKitError("E0103", message, hint="--ports caller")
 
 
 Built = tuple[str, Feature, Module]  # the end of the file's name, what it needs, and what is in it
@@ -248,6 +246,7 @@ def _text(
         "takes": inputs[0]["array"] if len(inputs) == 1 else Code("Partial<Inputs>"),
         "gives": outputs[0]["array"] if len(outputs) == 1 else "Outputs",
         "states": bool(program.states),
+        "entries": [_entry(program, entry) for entry in program.entries],
         "text": text_of(program),
         "cores": program.target.cores if _has_threads(modules) else 1,
         "in_arena": program.ports == "arena",
@@ -290,6 +289,23 @@ def _demo(text: Any, program: Program, helpers: Sequence[str]) -> dict[str, byte
     return {
         "demo.html": text("demo.html.j2", modules=modules),
         **{f"demo.{helper}.js": text(f"{helper}.js.j2") for helper in own},
+    }
+
+
+def _entry(program: Program, entry: Program) -> dict[str, Any]:
+    """What templates want to know of an entry beside the main one."""
+    name = entry.name.removeprefix(f"{program.name}_")
+    inputs, outputs = (list(map(_port, ports)) for ports in (entry.inputs, entry.outputs))
+    title = "".join(word.title() for word in name.split("_"))  # of types
+    one_input, one_output = (ports[0]["array"] if len(ports) == 1 else "" for ports in (inputs, outputs))
+    return {
+        "name": name,
+        "title": title,
+        "inputs": inputs,
+        "outputs": outputs,
+        "takes": one_input or Code(f"Partial<{title}Inputs>"),
+        "all": one_input or f"{title}Inputs",
+        "gives": one_output or f"{title}Outputs",
     }
 
 

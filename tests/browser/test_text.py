@@ -112,13 +112,6 @@ def test_prompts_are_read_by_the_entry_prefill(graph: Graph, cores: int, rows: i
     assert found != [[*edgekit.generate(graph, text, tokens=9)] for text in prompts]
 
 
-def test_entries_that_javascript_does_not_call_are_refused(graph: Graph, tmp_path: Path) -> None:
-    require_module("ziglang")
-    for name, main in (("more", graph), ("prefill", replace(graph, tokenizer=None))):
-        with pytest.raises(edgekit.EdgeKitError, match=f"cannot have --entry {name}: JavaScript calls"):
-            package(main, tmp_path, entries={name: tiny_llama(tmp_path / name, 3)})
-
-
 def test_several_threads_write_the_same(graph: Graph, made: Path, tmp_path: Path) -> None:
     body = """
         const model = await createModel();

@@ -9,7 +9,6 @@ from support.command_line import CommandLine
 from support.op_cases import normal
 from support.opencl import opencl
 from support.segments import SIZE, network, sums
-from support.stateful import accumulator
 from support.tools import require, require_module
 
 from edgekit import api
@@ -110,15 +109,12 @@ def test_the_report_of_a_target_is_that_of_its_plan(name: str, tmp_path: Path) -
     assert found == api.build(network(), tmp_path, target=name, verify=False).gpu
 
 
-def test_states_and_ports_of_16_bits_are_refused_with_a_hint() -> None:
+def test_ports_of_16_bits_are_refused_with_a_hint() -> None:
     b = Builder()
     x = b.input("x", Type(DType.F16, (1, 64)))
     with pytest.raises(EdgeKitError, match=r"inputs and outputs \(x, tanh_0\) are not of 16 bits") as narrow:
         plan(b.graph("narrow", [x], [b.one(Tanh(), x)]))
     assert "float32 there, or a target for processors" in narrow.value.hint
-    with pytest.raises(EdgeKitError, match=r"states \(s\) do not run on GPUs yet") as kept:
-        api.estimate(accumulator(), target="webgpu")
-    assert "wasm32-simd for pages" in kept.value.hint
 
 
 # On the caller's context: without copies, then with copies, after an event; the caller's is what is compared.
