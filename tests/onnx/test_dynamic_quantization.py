@@ -29,15 +29,15 @@ from edgekit.codegen.program import compile_graph
 from edgekit.converters.onnx import reader as onnx_reader
 from edgekit.core import simulate, target
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Graph
+from edgekit.core.ir import Graph, Node
 from edgekit.core.ops._linear import Linear
 from edgekit.core.ops.dense import Dense
-from edgekit.core.ops.dynamic_quantize import DynamicQuantize, DynamicQuantizeLstm
+from edgekit.core.ops.dynamic_quantize import DynamicQuantize, DynamicQuantizeDense, DynamicQuantizeLstm
 from edgekit.core.passes import verify
 from edgekit.core.passes.simplify import simplify
 from edgekit.core.passes.static_form import static_form
 from edgekit.core.passes.stored_weights import widened_weights
-from edgekit.core.types import Array, DType
+from edgekit.core.types import Array, DType, Type
 from edgekit.onnx_backend import compile_programs
 
 SCHEMES = [(unsigned, per_channel) for unsigned in (False, True) for per_channel in (False, True)]
@@ -169,8 +169,39 @@ def test_sums_that_float32_does_not_hold_are_integers(inputs: int, zero: int) ->
     graph = imported(net)
     (y,) = simulate.run(graph, {"x": x}).values()
     np.testing.assert_array_equal(y, x.astype(np.int32) @ (weights.astype(np.int32) - zero))
-    layers = {graph.type(n.inputs[0]).dtype for n in graph.nodes if isinstance(n.op, Dense)}
-    assert layers == {DType.F32 if inputs < 518 else DType.S32}
+    layers = {
+        (type(n.op), graph.type(n.inputs[0]).dtype) for n in graph.nodes if n.op.macs(*_types(graph, n))
+    }
+    assert layers == {(DynamicQuantizeDense, DType.S8) if inputs < 518 else (Dense, DType.S32)}
+
+
+def _types(graph: Graph, node: Node) -> list[Type]:
+    return [graph.type(name) for name in node.inputs]
+
+
+@pytest.mark.parametrize("least", [-128, -127, 0])
+@pytest.mark.parametrize("zero", [0, 100, 128, 255])
+def test_bytes_of_any_range_are_multiplied_as_they_are(least: int, zero: int) -> None:
+    """Weights that fit into int8 around their zero point, or do not; activations of one sign, and both."""
+    rng = np.random.default_rng(zero)
+    weights = rng.integers(least, 128, (40, 5)).astype(np.int8).astype(np.int16) + 128
+    constants = {
+        "w": weights.astype(np.uint8),
+        "ws": rng.uniform(0.001, 0.01, 5).astype(np.float32),
+        "wz": np.full(5, zero, np.uint8),
+    }
+    nodes = [helper.make_node("DynamicQuantizeMatMul", ["x", "w", "ws", "wz"], ["y"], domain="com.microsoft")]
+    net = model(nodes, constants, inputs=[tensor("x", [3, 40])])
+    net.opset_import.append(helper.make_opsetid("com.microsoft", 1))
+    graph = imported(net)
+    fits = all(-128 <= n - zero <= 127 for n in (weights.min(), weights.max()))
+    assert any(isinstance(n.op, DynamicQuantizeDense) for n in graph.nodes) is fits
+    for given in (
+        samples(net, 1),
+        {"x": np.abs(samples(net, 2)["x"]) + 1},
+        {"x": -np.abs(samples(net, 3)["x"])},
+    ):
+        assert_near(simulate.run(graph, given), reference(net, given))
 
 
 @pytest.mark.parametrize("network", [attention, convolutions, lstm, perceptron], ids=lambda n: n.__name__)
@@ -180,7 +211,9 @@ def test_static_quantization_starts_from_the_float_network(network: Network, uns
     graph = widened_weights(imported(quantized(net, unsigned, True)))
     static = static_form(graph)
     verify(static)
-    assert not any(isinstance(n.op, DynamicQuantize | DynamicQuantizeLstm) for n in static.nodes)
+    assert not any(
+        isinstance(n.op, DynamicQuantize | DynamicQuantizeDense | DynamicQuantizeLstm) for n in static.nodes
+    )
     inputs = samples(net, 4)
     for y, expected in zip(simulate.run(static, inputs).values(), reference(net, inputs), strict=True):
         assert np.abs(y - expected).max() < 0.06 * np.abs(expected).max()  # what seven bits do to weights

@@ -47,6 +47,7 @@ ONLY_FLOAT32 = {
     "CachedAttention",
     "DynamicDense",
     "DynamicQuantize",
+    "DynamicQuantizeDense",
     "QuantizeRows",
     "NonMaxSuppression",
     "While",

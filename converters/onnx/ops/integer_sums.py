@@ -1,7 +1,8 @@
 """MatMulInteger and ConvInteger: sums of products of integers, whose constant weights stay bytes.
 
-Where float32 holds every sum exactly, in whatever order, layers of floats compute them: their kernels are the
-fastest, and their integers the same.
+Matrices that are quantized in this run are multiplied as bytes (DynamicQuantizeDense). Convolutions, and
+matrices whose weights do not fit into int8, are layers of floats where float32 holds every sum exactly, in
+whatever order: their integers are the same.
 
 Weights around a zero point span nine bits. Where they do not fit into eight, the zero point is left out of
 them, and so many times the sum of what each output reads is subtracted.
@@ -19,6 +20,8 @@ from edgekit.converters.semantics.movement import cast, repeat_along
 from edgekit.converters.semantics.quantized import centred
 from edgekit.converters.tensor import Tensor
 from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.dynamic_quantize import MAX_INPUTS, DynamicQuantizeDense
+from edgekit.core.ops.flip_sign import FlipSign
 from edgekit.core.types import Array, DType, Quant, Value
 
 Ints = tuple[int, ...] | None
@@ -37,9 +40,47 @@ def integer_product(a: Tensor, b: Tensor, a_zero: Tensor | None, b_zero: Tensor 
         return matmul(centred(a, rows), centred(b, b_zero))
     w, zero = weights
     is_exact = _is_exact(a, w, zero, 0)
+    sums = scaled_product(a, b, a_zero, b_zero) if is_exact else None
+    if sums is not None:
+        return sums
     x, w = (_reals(a, rows), _of_reals(w)) if is_exact else (centred(a, rows), w)
     y = x.apply(Dense(), w.transpose(1, 0), x.like(np.zeros(b.shape[1])))
     return y if zero is None else y - cast(zero, y.dtype) * reduce(x, "sum", [-1])
+
+
+def scaled_product(
+    a: Tensor,
+    b: Tensor,
+    a_zero: Tensor | None,
+    b_zero: Tensor | None,
+    a_scale: Tensor | None = None,
+    b_scale: Tensor | None = None,
+    bias: Tensor | None = None,
+) -> Tensor | None:
+    """The product of what bytes stand for, and a bias, as one layer. None where weights are not constant or
+    do not fit into int8 around their zero points, or where rows have zero points or scales of their own."""
+    if b.rank != 2 or a.rank < 1 or a.data is not None or a.dtype not in _BYTES or 0 in b.shape:
+        return None
+    ones = b.new(np.array(1, np.float32)) if a_scale is None else a_scale
+    others = [t for t in (b_scale, bias) if t is not None]
+    if ones.dtype is not DType.F32 or any(t.data is None or t.dtype is not DType.F32 for t in others):
+        return None
+    if any(t is not None and t.type.size != 1 for t in (a_zero, ones)) or b.shape[0] > MAX_INPUTS:
+        return None
+    weights = _bytes(b, b_zero)
+    if weights is None or weights[1] is not None:
+        return None
+    w, count = weights[0].transpose(1, 0), b.shape[1:]
+    zero = a.like(0) if a_zero is None else one(a_zero)
+    scale, shift = (
+        b.new(np.broadcast_to(np.float32(default) if t is None else t.constant("a scale").reshape(-1), count))
+        for t, default in ((b_scale, 1), (bias, 0))
+    )
+    return _signed(a).apply(DynamicQuantizeDense(), one(ones), _signed(zero), w, scale, shift)
+
+
+def _signed(x: Tensor) -> Tensor:
+    return x if x.dtype is DType.S8 else x.apply(FlipSign())
 
 
 def ConvInteger(

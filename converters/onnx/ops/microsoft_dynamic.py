@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from edgekit.converters.onnx.ops.integer_sums import integer_product
+from edgekit.converters.onnx.ops.integer_sums import integer_product, scaled_product
 from edgekit.converters.onnx.ops.quantization import DynamicQuantizeLinear
 from edgekit.converters.onnx.ops.recurrent import Floats, Strings, all_directions
 from edgekit.converters.semantics import recurrent
@@ -43,6 +43,9 @@ def MatMulIntegerToFloat(
     b_zero: Tensor | None = None,
     bias: Tensor | None = None,
 ) -> Tensor:
+    product = scaled_product(a, b, a_zero, b_zero, a_scale, b_scale, bias)
+    if product is not None:
+        return product
     sums = cast(integer_product(a, b, a_zero, b_zero), a_scale.dtype)
     y = sums * (_one(a_scale) * _one(b_scale))
     return y if bias is None else y + bias

@@ -7,9 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from edgekit.core.errors import EdgeKitError
 from edgekit.core.ops import Arg, Call, Op, Step, require
+from edgekit.core.ops._integer import constant
 from edgekit.core.ops.recurrent import cell_step
 from edgekit.core.types import Array, DType, Type
+
+MAX_INPUTS = 1 << 16  # of a sum of products of 8 and 9 bits
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,57 @@ class DynamicQuantize(Op):
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         n = ins[0].type.size
         return [Call("dynamic_quantize", {}, (*ins, *outs), {"n": n}, results=3)]
+
+
+@dataclass(frozen=True)
+class DynamicQuantizeDense(Op):
+    """y = x_scale scale (sum of (x - x_zero) w) + b. Operands: x [..., I] as s8, the signed form of what
+    DynamicQuantize gives, with its scale [] and zero point []; w [O, I], scale [O], b [O]. Sums are exact;
+    floats are rounded after each operation."""
+
+    def infer(self, *ins: Type) -> tuple[Type, ...]:
+        x, x_scale, x_zero, w, scale, b = ins
+        for t, dtype in zip((x, x_zero, w), (DType.S8,) * 3, strict=True):
+            require(t.dtype is dtype and t.quant is None, f"takes plain {dtype.value}, got {t}")
+        require(x.rank >= 1 and w.rank == 2, f"takes x[..., I], w[O, I], got {x}, {w}")
+        require(
+            x.shape[-1] == w.shape[1], f"input {x} has {x.shape[-1]} features, weights expect {w.shape[1]}"
+        )
+        require(w.shape[1] <= MAX_INPUTS, f"{w.shape[1]} products do not fit into sums of 32 bits")
+        require(x_scale == Type(DType.F32, ()) and x_zero.shape == (), "takes one scale and one zero point")
+        outputs = Type(DType.F32, w.shape[:1])
+        require(scale == b == outputs, f"takes a scale and a bias of each output, got {scale}, {b}")
+        return (Type(DType.F32, (*x.shape[:-1], w.shape[0])),)
+
+    def eval(self, *ins: Array) -> tuple[Array, ...]:
+        x, x_scale, x_zero, w, scale, b = ins
+        sums = (x.astype(np.float64) - x_zero) @ w.astype(np.float64).T  # whole numbers: exact in float64
+        with np.errstate(all="ignore"):
+            y = sums.astype(np.float32) * (x_scale * scale).astype(np.float32) + b
+        return (y.astype(np.float32),)
+
+    def macs(self, *ins: Type) -> int:
+        return ins[0].size * ins[3].shape[0]
+
+    def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
+        x, x_scale, x_zero, w, scale, b = ins
+        (y,) = outs
+        outputs, inputs = w.type.shape
+        if y.type.size == 0:
+            return []
+        if w.value.data is None:
+            raise EdgeKitError("E0207", "weights of bytes that are computed at run time", w.name)
+        totals = w.value.data.astype(np.int32).sum(axis=1, dtype=np.int32)
+        sums = constant(f"{y.name}#sums", totals, "sums of the weights of outputs")
+        return [
+            Call(
+                "dynamic_quantize_dense",
+                {},
+                (x, x_scale, x_zero, w, sums, scale, b, y),
+                {"rows": y.type.size // outputs, "inputs": inputs, "outputs": outputs},
+                macs=self.macs(*(a.type for a in ins)),
+            )
+        ]
 
 
 @dataclass(frozen=True)

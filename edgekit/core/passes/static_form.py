@@ -15,7 +15,9 @@ from edgekit.core.ir import Graph, Node
 from edgekit.core.ops._linear import Linear
 from edgekit.core.ops.arithmetic import Mul, Sub
 from edgekit.core.ops.cast import Cast
-from edgekit.core.ops.dynamic_quantize import DynamicQuantize, DynamicQuantizeLstm
+from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.dynamic_quantize import DynamicQuantize, DynamicQuantizeDense, DynamicQuantizeLstm
+from edgekit.core.ops.flip_sign import FlipSign
 from edgekit.core.ops.recurrent import Lstm
 from edgekit.core.ops.reduce import Reduce
 from edgekit.core.passes.simplify import simplify
@@ -59,7 +61,9 @@ class _Reals:
             self.reals.update((y, zero))
         elif isinstance(node.op, DynamicQuantizeLstm):
             self.lstm(node, node.op)
-        elif isinstance(node.op, Cast) and (first in self.reals or first in self.sums):
+        elif isinstance(node.op, DynamicQuantizeDense):
+            self.dense(node)
+        elif isinstance(node.op, Cast | FlipSign) and (first in self.reals or first in self.sums):
             (y,) = node.outputs
             self.names[y] = self.name(first)
             (self.sums if self.graph.type(y).dtype.is_float else self.reals).add(y)
@@ -77,6 +81,24 @@ class _Reals:
         adds = isinstance(node.op, Linear | Sub | Mul | Reduce) or node.op.is_data_movement
         if adds and self.sums.intersection(node.inputs):
             self.sums.update(node.outputs)
+
+    def dense(self, node: Node) -> None:
+        """What has a scale of 1 are sums."""
+        x, x_scale, x_zero, w, scale, b = node.inputs
+        weights, scales = self.graph.data(w), self.graph.data(scale)
+        assert weights is not None, "the weights of a layer are constant"
+        assert scales is not None, "and so are their scales"
+        real = weights.astype(np.float32) * scales[:, None]
+        given = self.name(x) if x in self.reals else self.decoded(x, x_scale, x_zero)
+        y = self.builder.one(Dense(), given, self.builder.const(real, hint=w), self.name(b))
+        self.names[node.outputs[0]] = y
+        if (scales == 1).all() and self.graph.data(x_scale) is not None:
+            self.sums.update(node.outputs)
+
+    def decoded(self, x: str, scale: str, zero: str) -> str:
+        """The reals that bytes stand for which no run makes, such as those of a table."""
+        codes, middle = (self.builder.one(Cast(DType.F32), self.name(name)) for name in (x, zero))
+        return self.builder.one(Mul(), self.builder.one(Sub(), codes, middle), self.name(scale))
 
     def lstm(self, node: Node, op: DynamicQuantizeLstm) -> None:
         x, *weights, h, c = node.inputs

@@ -3,6 +3,7 @@
 import numpy as np
 from support.op_cases import case, normal, special, uniform, whole
 
+from edgekit.core.ops.dynamic_quantize import DynamicQuantizeDense
 from edgekit.core.ops.dynamic_rows import DynamicDense, QuantizeRows
 from edgekit.core.types import DType
 
@@ -18,6 +19,13 @@ def _dense(group, x, outputs, dtype=_S8, *, scales=_F32, lo=-np.inf, hi=np.inf):
         *(w, uniform(scales, 0.001, 0.02, outputs, groups), normal(_F32, outputs)),
     )
     return case(DynamicDense(group, lo, hi), *operands, constant=(2, 3, 4))
+
+
+def _quantized(x, outputs):
+    """A layer of what was quantized as a whole."""
+    operands = (whole(_S8, *x), uniform(_F32, 0.001, 0.1), whole(_S8), whole(_S8, outputs, x[-1]))
+    scales = (uniform(_F32, 0.001, 0.02, outputs), normal(_F32, outputs))
+    return case(DynamicQuantizeDense(), *operands, *scales, constant=(3, 4, 5))
 
 
 CASES = (
@@ -39,4 +47,5 @@ CASES = (
         )
     ),
     _dense(8, (2, 24), 20, lo=-0.1, hi=0.2),
+    *(_quantized(x, outputs) for x, outputs in (((3, 64), 32), ((2, 2, 70), 35), ((7,), 1), ((0, 4), 4))),
 )

@@ -25,6 +25,12 @@ EK_INLINE ek_vf ek_dr_reals(const ek_dr_ints sum)
     return vcvtq_f32_s32(sum);
 }
 
+/* a + the bits of b, which are integers. */
+EK_INLINE ek_dr_ints ek_dr_more(const ek_dr_ints a, const ek_vf b)
+{
+    return vaddq_s32(a, vreinterpretq_s32_f32(b));
+}
+
 /* For each eight inputs. Groups of weights of 4 bits are short: compilers unroll them as a whole, and better without being
  * told. */
 #define EK_DR_EIGHTS(count, kind, ...)                                                                       \

@@ -20,4 +20,10 @@ EK_INLINE ek_vf ek_dr_reals(const ek_dr_ints sum)
     return wasm_f32x4_convert_i32x4(sum);
 }
 
+/* a + the bits of b, which are integers. */
+EK_INLINE ek_dr_ints ek_dr_more(const ek_dr_ints a, const ek_vf b)
+{
+    return wasm_i32x4_add(a, b);
+}
+
 #endif

@@ -26,6 +26,12 @@ EK_INLINE ek_vf ek_dr_reals(const ek_dr_ints sum)
     return _mm256_cvtepi32_ps(sum);
 }
 
+/* a + the bits of b, which are integers. */
+EK_INLINE ek_dr_ints ek_dr_more(const ek_dr_ints a, const ek_vf b)
+{
+    return _mm256_add_epi32(a, _mm256_castps_si256(b));
+}
+
 /* Pairs of neighbours of a, then of b. */
 EK_INLINE __m256i ek_dr_pairs(const __m256i a, const __m256i b)
 {

@@ -19,6 +19,12 @@ EK_INLINE ek_dr_ints ek_dr_same(const int32_t x)
     return EK_WIDE(same)(x);
 }
 
+/* a + the bits of b, which are integers. */
+EK_INLINE ek_dr_ints ek_dr_more(const ek_dr_ints a, const ek_vf b)
+{
+    return EK_WIDE(add)(a, (ek_dr_ints)b);
+}
+
 /* Eight weights of each output: of the first four inputs, and of the others. */
 EK_INLINED void ek_dr_weights(ek_dr_ints *to, const void *w, const int32_t kind)
 {

@@ -1,0 +1,65 @@
+"""Dense layers of what is quantized in each run, on processors with vectors: the bits of the simulator."""
+
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.each_target import DYNAMIC_ROWS, drive, load
+
+from edgekit.codegen.execution.driver import BACKWARDS
+from edgekit.codegen.program import Program, compile_graph
+from edgekit.core import simulate
+from edgekit.core.builder import Builder
+from edgekit.core.ops.dynamic_quantize import DynamicQuantizeDense
+from edgekit.core.target import Target
+from edgekit.core.types import Array, DType, Type
+
+
+def program_of(target: Target, sizes: tuple[int, ...]) -> tuple[Program, dict[str, Array]]:
+    """Rows: one, some, tiles and a rest. Outputs: blocks and rests. The first rows and weights are the least
+    that there are, and the largest; zero points are at the ends, and between."""
+    builder, numbers = Builder(), np.random.default_rng(5)
+    given: dict[str, Array] = {}
+    outputs: list[str] = []
+
+    def operand(x: Array) -> str:
+        name = builder.input(f"x{len(given)}", Type(DType.of(x.dtype), x.shape))
+        given[name] = x
+        return name
+
+    for i, (rows, inputs) in enumerate(product((1, 2, 4, 8, 13), sizes)):
+        words = (1, 7, 16, 32, 35, 64)[i % 6]
+        q = numbers.integers(-128, 128, (rows, inputs)).astype(np.int8)
+        w = numbers.integers(-128, 128, (words, inputs)).astype(np.int8)
+        q[0], w[0], w[-1] = (-128, 127)[i % 2], -128, 127 if words > 1 else -128
+        zero = np.array((-128, 127, 0, -5)[i % 4], np.int8)
+        constants = (w, *(numbers.normal(size=words).astype(np.float32) for _ in range(2)))
+        operands = (operand(x) for x in (q, np.array(numbers.uniform(0.001, 0.1), np.float32), zero))
+        outputs += builder.add(DynamicQuantizeDense(), *operands, *map(builder.const, constants))
+    return compile_graph(builder.graph("layers", list(given), outputs), target), given
+
+
+@pytest.mark.parametrize("name", DYNAMIC_ROWS)
+@pytest.mark.parametrize("cores", [1, 3])
+def test_layers_of_whole_eights(name: str, cores: int, tmp_path: Path) -> None:
+    """As a whole, and in parts in the wrong order."""
+    program, given = program_of(replace(load(name), cores=cores, part_macs=1), (8, 40, 168))
+    called = {k.function for k in program.kernels if k.name.startswith("dynamic_quantize_dense")}
+    assert called == {f"ek_dynamic_quantize_dense__{DYNAMIC_ROWS[name]}"}
+    assert cores == 1 or any(line.call.parts for line in program.lines)
+    driver = drive(program, tmp_path, ("-O2",)).with_threads(BACKWARDS if cores > 1 else 0)
+    check(program, driver.run(program, given), given)
+
+
+def test_other_layers_take_portable_c(tmp_path: Path) -> None:
+    program, given = program_of(load("x86-64-avx2"), (7, 20))
+    assert {k.function for k in program.kernels} == {"ek_dynamic_quantize_dense_ref__ref"}
+    check(program, drive(program, tmp_path, ("-O2",)).run(program, given), given)
+
+
+def check(program: Program, found: dict[str, Array], given: dict[str, Array]) -> None:
+    expected = simulate.run(program.graph, given)
+    for output in (port.name for port in program.outputs):
+        np.testing.assert_array_equal(found[output], expected[output], err_msg=output)
