@@ -23,8 +23,16 @@ def has_tools() -> None:
     require("gcc")
 
 
-@pytest.mark.parametrize(("name", "dtype"), [("llama", "int8"), ("llama", "int4"), ("smollm3", "int8")])
-def test_texts_are_those_of_the_cpu(name: str, dtype: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "dtype", "activations"),
+    [
+        ("llama", "int8", "dynamic"),
+        ("llama", "int4", "dynamic"),
+        ("llama", "int4", "float32"),
+        ("smollm3", "int8", "dynamic"),
+    ],
+)
+def test_texts_are_those_of_the_cpu(name: str, dtype: str, activations: str, tmp_path: Path) -> None:
     """64 tokens, of which each is the most probable one that was not there for a while."""
     where = folder(name)(tmp_path)
     main, prefill = (
@@ -32,7 +40,7 @@ def test_texts_are_those_of_the_cpu(name: str, dtype: str, tmp_path: Path) -> No
             edgekit.convert(where, dims={"positions": PROMPT + TEXT, **dims}, name="net"),
             None,
             dtype=dtype,
-            activations="dynamic",
+            activations=activations,
         )[0]
         for dims in ({}, {"tokens": PROMPT, "logits": 1})
     )
@@ -42,6 +50,7 @@ def test_texts_are_those_of_the_cpu(name: str, dtype: str, tmp_path: Path) -> No
     )
     assert report.gpu is not None
     assert not report.gpu.segments
+    assert report.gpu.weight_bytes < 0.6 * 4 * sum(data.size for _, data in main.constants())  # not widened
     prompt = np.random.default_rng(2).integers(0, WORDS, PROMPT).astype(np.int32)
     texts = {on_device: text_of(made, prompt, on_device=on_device) for on_device in (True, False)}
     assert texts[True] == texts[False] == simulated(Session(main), prompt)

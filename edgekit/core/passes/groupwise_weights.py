@@ -56,11 +56,17 @@ def stored_groups(graph: Graph) -> Graph:
     return replace(graph, nodes=tuple(nodes), values=values, groupwise={})
 
 
-def widened_groups(graph: Graph) -> Graph:
-    """The graph with plain numbers in the place of integers with scales."""
+def widened_groups(graph: Graph, *, only_halves: bool = False) -> Graph:
+    """The graph with plain numbers in the place of integers with scales; or only where layers are of 16-bit
+    floats, which GPUs have no kernels for."""
     values = dict(graph.values)
     nodes: list[Node] = []
     for node in graph.nodes:
+        if only_halves and (
+            not isinstance(node.op, DenseGroupwise) or graph.type(node.inputs[0]).dtype is DType.F32
+        ):
+            nodes.append(node)
+            continue
         if isinstance(node.op, DenseGroupwise):
             x, w, scale, b, *zero = node.inputs
             real = _widened(graph, values, node.op.group, graph.type(x).dtype, w, scale, *zero)

@@ -37,9 +37,10 @@ def stored_weights(graph: Graph) -> Graph:
 
 
 def widened_weights(graph: Graph, *, only_integers: bool = False) -> Graph:
-    """The graph with weights and tables in float32: what quantizing and pruning start from."""
+    """The graph with weights and tables in float32: what quantizing and pruning start from. `only_integers`:
+    what GPUs have no kernels for."""
     formats = {DType.S8} if only_integers else _NARROW
-    graph = drop_dead(widened_groups(graph))
+    graph = drop_dead(widened_groups(graph, only_halves=only_integers))
     values = dict(graph.values)
     nodes: list[Node] = []
 
