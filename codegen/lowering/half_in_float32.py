@@ -24,11 +24,11 @@ _PORTABLE = "ref"
 
 def in_float32(call: Call, target: Target) -> Sequence[Call]:
     """The call, or a cast of its input, the same of float32, and a cast of its result. It stays as it is on
-    microcontrollers, where libraries are optimized for size, as float32 takes memory, and on GPUs."""
+    microcontrollers, where libraries are optimized for size, as float32 takes memory."""
     kind = call.types.get("T")
     if call.kernel not in _KERNELS or kind not in (DType.F16, DType.BF16):
         return [call]
-    if target.gpu or target.board or call.facts.get("compact"):
+    if target.board or call.facts.get("compact"):
         return [call]
     x, w, b, y = call.args
     if b.value.data is None or call.macs < _MIN_PRODUCTS * (x.type.size + y.type.size):

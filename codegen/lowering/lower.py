@@ -77,8 +77,7 @@ def _layers(
     """The layers, with those of the bodies of loops, whose tensors are added to `values`."""
     layers = []
     found = [as_convolution(layer_of(graph, node), graph, target) for node in graph.nodes]
-    found = found if target.gpu else fuse_idioms(graph, found)
-    for layer in fuse_sums(graph, found, target):
+    for layer in fuse_sums(graph, fuse_idioms(graph, found), target):
         if isinstance(layer.node.op, While):
             layers.append(layer)
             continue
@@ -94,7 +93,7 @@ def _layers(
         layers.append(LoweredLayer(layer.node, tuple(steps)))
     live = drop_dead(graph, layers)
     result: list[LoweredLayer] = []
-    for layer in live if target.gpu else guarded(graph, with_tied_tables(live, target, beside)):
+    for layer in guarded(graph, with_tied_tables(live, target, beside)):
         if isinstance(layer.node.op, While):
             body, more = body_of(layer.node, layer.node.op, graph)
             values |= more

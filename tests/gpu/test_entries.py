@@ -14,6 +14,8 @@ from support.tools import require
 from edgekit import EdgeKitError, api
 from edgekit.codegen.entries import with_entries
 from edgekit.codegen.gpu.plan import plan
+from edgekit.codegen.gpu.selftest import port_checks
+from edgekit.codegen.printing.render import render
 from edgekit.codegen.program import compile_graph
 from edgekit.core import target
 from edgekit.core.simulate import Session
@@ -87,6 +89,37 @@ def test_decoders_write_the_tokens_of_the_simulator(format: str, tmp_path: Path)
                 texts[k].append(token)
     assert [text[PROMPT:] for text in texts] == expected
     library.end(*streams)
+
+
+@pytest.mark.parametrize("format", [name for name in FORMATS if "int" in name])
+def test_integers_are_integers_on_the_device(format: str, tmp_path: Path) -> None:
+    """Tables and layers; norms stay floats."""
+    graph = decoder(model_folder()(tmp_path))
+    wide, narrow = (
+        compile_graph(each, target.load("opencl")).gpu_plans[0].weights
+        for each in (graph, quantized(graph, format))
+    )
+    assert len(narrow) < 0.4 * len(wide)
+
+
+@pytest.mark.parametrize("format", [name for name in FORMATS if name != "bf16"])
+def test_the_cpu_has_the_code_of_targets_for_processors(format: str, tmp_path: Path) -> None:
+    """With idioms as one call, and tables that are stored once."""
+    graph = quantized(decoder(model_folder()(tmp_path)), format)
+    pages, plain = (
+        render(compile_graph(graph, target.load(name)), "speed") for name in ("webgpu", "wasm32-simd")
+    )
+    assert pages["net.c"].replace(b"webgpu", b"wasm32-simd") == plain["net.c"]
+    assert pages["net_weights.c"].replace(b"webgpu", b"wasm32-simd") == plain["net_weights.c"]
+
+
+@pytest.mark.parametrize(("format", "tolerance"), [("f32", "0.0001f"), ("int8 dynamic", "0.05f")])
+def test_the_self_test_expects_integers_that_round_in_another_way(
+    format: str, tolerance: str, tmp_path: Path
+) -> None:
+    """Where floats become integers in each run: a decoder would compute on the CPU by chance."""
+    checks = port_checks(quantized(decoder(model_folder()(tmp_path)), format))
+    assert checks["logits"].tolerance == tolerance
 
 
 def test_states_stay_on_the_cpu_only_where_all_entries_have_them_there() -> None:
