@@ -19,6 +19,8 @@ from edgekit.codegen.execution.driver import BACKWARDS
 from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import compile_graph
 from edgekit.core import target as targets
+from edgekit.core.ops.arithmetic import Add
+from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
 from edgekit.core.target import with_runner
 from edgekit.core.types import DType, Type
@@ -37,11 +39,33 @@ def rows(b: Bench) -> None:
     b.result(Dense(*b.limits()), b.input(count, inputs), w, bias, quant=b.quant(-2, 6))
 
 
+def windows(b: Bench, least: int) -> tuple[Conv2d, tuple[int, ...], tuple[int, ...]]:
+    """A convolution of so many products at least, the shape of its image, and that of its weights. Rows
+    of pixels fill tiles or do not, rows of windows are multiples of four bytes or are not."""
+    kernel = b.pick(((1, 1), (3, 3), (3, 3), (5, 2), (1, 3)))
+    strides, dilations = b.pick(((1, 1), (1, 1), (2, 2), (2, 1))), b.pick(((1, 1), (1, 1), (2, 2), (1, 2)))
+    depth, outputs, batch = b.pick((3, 8, 13, 16, 36)), b.pick(OUTPUTS[2:]), b.pick((1, 1, 2))
+    out_w = b.pick((7, 16, 18, 33))
+    out_h = -(-least // (kernel[0] * kernel[1] * depth * outputs * batch * out_w))
+    top, left, bottom, right = (b.size(k) - 1 for k in (*kernel, *kernel))
+    spans = [(k - 1) * d + 1 for k, d in zip(kernel, dilations, strict=True)]
+    height = max(1, (out_h - 1) * strides[0] + spans[0] - top - bottom)
+    width = max(1, (out_w - 1) * strides[1] + spans[1] - left - right)
+    op = Conv2d(strides, (top, left, bottom, right), dilations, 1, *b.limits())
+    return op, (batch, height, width, depth), (outputs, *kernel, depth)
+
+
+def convolutions(b: Bench) -> None:
+    op, image, weights = windows(b, LEAST_MACS)
+    w, bias = b.weights(DType.S8, *weights)
+    b.result(op, b.input(*image), w, bias, quant=b.quant(-2, 6))
+
+
 def large_ratios(b: Bench) -> None:
-    """Rule E with products of 64 bits."""
-    b.rounding = "E"
-    w, bias = b.weights(DType.S8, 67, 980)
-    b.result(Dense(), b.input(16, 980), w, bias, quant=b.quant(-14, -12))
+    """Rule E with products of 64 bits, rule T with shifts to the left."""
+    b.rounding, low = b.pick((("E", -14), ("tflm", -6)))
+    w, bias = b.weights(DType.S8, 67, 1, 1, 980)
+    b.result(Conv2d(), b.input(1, 2, 8, 980), w, bias, quant=b.quant(low, low + 1))
 
 
 def real_input(b: Bench, *shape: int) -> str:
@@ -56,6 +80,17 @@ def real_constant(b: Bench, *shape: int) -> str:
     return b.constant(b.choices.generator().normal(scale=spread, size=shape).astype(np.float32))
 
 
+def real_convolutions(b: Bench) -> None:
+    """With a sum behind every second one."""
+    op, image, weights = windows(b, LEAST_REAL_MACS)
+    x, w, bias = real_input(b, *image), real_constant(b, *weights), real_constant(b, weights[0])
+    if b.is_rare(2):
+        b.result(op, x, w, bias)
+        return
+    y = b.builder.one(replace(op, lo=-np.inf, hi=np.inf), x, w, bias)
+    b.result(Add(), y, real_input(b, *b.builder.type(y).shape))
+
+
 def real_rows(b: Bench) -> None:
     count, outputs = b.pick(ROWS), b.pick(OUTPUTS[2:])
     inputs = -(-LEAST_REAL_MACS // (count * outputs)) + b.size(4)
@@ -63,10 +98,11 @@ def real_rows(b: Bench) -> None:
     b.result(Dense(*b.limits()), real_input(b, count, inputs), *weights)
 
 
-INTEGERS: tuple[Callable[[Bench], None], ...] = (rows, large_ratios)
-REALS: tuple[Callable[[Bench], None], ...] = (real_rows,)
-INTEGER_KERNELS = {"dense_s8", "dense_s8_wide", "dense_s8_tfl", "dense_s8_once"}
-REAL_KERNELS = {"dense_f32"}
+INTEGERS: tuple[Callable[[Bench], None], ...] = (rows, convolutions, convolutions, large_ratios)
+REALS: tuple[Callable[[Bench], None], ...] = (real_rows, real_convolutions, real_convolutions)
+INTEGER_KERNELS = {"dense_s8", "dense_s8_tfl", "dense_s8_once"}
+INTEGER_KERNELS |= {"conv2d_s8", "conv2d_s8_wide", "conv2d_s8_tfl", "conv2d_s8_tfl_right_shift"}
+REAL_KERNELS = {"dense_f32", "conv2d_f32", "conv2d_add_f32"}
 
 
 def integers(seed: int, count: int) -> Bench:

@@ -1,85 +1,58 @@
-/* The requantization rules in streaming mode (SME), and what kernels do behind them. ek_requantize_<rule>_exponents reads what
- * the rule needs of the exponents of outputs, ek_requantize_<rule>_vector takes sums of as many outputs as a vector has. */
+/* The requantization rules in streaming mode (SME), and what kernels do behind them. Compilers know the rule. */
 #ifndef EDGEKIT_RULES_SME_H
 #define EDGEKIT_RULES_SME_H
 
 #include "edgekit/simd/sme/panels_sme.h"
 
-/* Rule E: the doubled product, its upper half, and a rounding shift. */
-EK_INLINED svint32_t ek_requantize_e_exponents(
-    const int8_t *e, const int32_t o, const svbool_t each) EK_STREAMING
+enum {
+    ek_requantize_e_rule, /* rule E: the doubled product, its upper half, and a rounding shift */
+    ek_requantize_e_wide_rule, /* the same for large ratios: products of 64 bits, and what leaves 32 is saturated */
+    ek_requantize_tfl_rule, /* rule T: the second rounding takes halves away from zero, but where it does not shift */
+    ek_requantize_tfl_down_rule, /* the same where every exponent is negative */
+    ek_requantize_once_rule /* one rounding, halves away from zero */
+};
+
+/* What the rule needs of the exponents of outputs from `o` on. */
+EK_INLINED svint32_t ek_sme_exponents(
+    const int32_t rule, const int8_t *e, const int32_t o, const svbool_t each) EK_STREAMING
 {
-    (void)o, (void)each;
-    return svdup_s32(31 - e[0]);
+    switch (rule) {
+    case ek_requantize_e_rule:
+        return svdup_s32(31 - e[0]);
+    case ek_requantize_e_wide_rule:
+        return svdup_s32(-e[0]);
+    case ek_requantize_once_rule:
+        return svsub_x(each, svld1sb_s32(each, e + o), 31);
+    default:
+        return svld1sb_s32(each, e + o);
+    }
 }
 
-EK_INLINED svint32_t ek_requantize_e_vector(
-    const svint32_t sum, const svint32_t m, const svint32_t e) EK_STREAMING
+/* A vector of sums times m. Multipliers of rule T are not negative, so that SQRDMULH does not saturate. */
+EK_INLINED svint32_t ek_sme_requantize(
+    const int32_t rule, const svint32_t sum, const svint32_t m, const svint32_t e) EK_STREAMING
 {
-    return svrshl_x(svptrue_b32(), svqdmulh(sum, m), e);
-}
-
-/* Rule E for large ratios: products of 64 bits, and what leaves 32 is saturated. */
-EK_INLINED svint32_t ek_requantize_e_wide_exponents(
-    const int8_t *e, const int32_t o, const svbool_t each) EK_STREAMING
-{
-    (void)o, (void)each;
-    return svdup_s32(-e[0]);
-}
-
-EK_INLINED svint32_t ek_requantize_e_wide_vector(
-    const svint32_t sum, const svint32_t m, const svint32_t e) EK_STREAMING
-{
-    const svbool_t all = svptrue_b64();
-    const svint64_t even = svrshl_x(all, svmullb(sum, m), svmovlb(e));
-    return svqxtnt(svqxtnb(even), svrshl_x(all, svmullt(sum, m), svmovlt(e)));
-}
-
-/* Rule T: m is not negative, so that SQRDMULH does not saturate. The second rounding takes halves away from zero, but where it
- * does not shift. */
-EK_INLINED svint32_t ek_requantize_tfl_exponents(
-    const int8_t *e, const int32_t o, const svbool_t each) EK_STREAMING
-{
-    return svld1sb_s32(each, e + o);
-}
-
-EK_INLINED svint32_t ek_requantize_tfl_vector(
-    const svint32_t sum, const svint32_t m, const svint32_t e) EK_STREAMING
-{
-    const svbool_t all = svptrue_b32();
-    const svint32_t up = svlsl_x(all, sum, svreinterpret_u32(svmax_x(all, e, 0)));
-    const svint32_t product = svqrdmulh(up, m);
-    return svrshl_x(all, svsra(product, svand_x(all, product, e), 31), svmin_x(all, e, 0));
-}
-
-/* The same where every exponent is negative. */
-EK_INLINED svint32_t ek_requantize_tfl_down_exponents(
-    const int8_t *e, const int32_t o, const svbool_t each) EK_STREAMING
-{
-    return svld1sb_s32(each, e + o);
-}
-
-EK_INLINED svint32_t ek_requantize_tfl_down_vector(
-    const svint32_t sum, const svint32_t m, const svint32_t e) EK_STREAMING
-{
-    const svint32_t product = svqrdmulh(sum, m);
-    return svrshl_x(svptrue_b32(), svsra(product, product, 31), e);
-}
-
-/* One rounding, halves away from zero. */
-EK_INLINED svint32_t ek_requantize_once_exponents(
-    const int8_t *e, const int32_t o, const svbool_t each) EK_STREAMING
-{
-    return svsub_x(each, svld1sb_s32(each, e + o), 31);
-}
-
-EK_INLINED svint32_t ek_requantize_once_vector(
-    const svint32_t sum, const svint32_t m, const svint32_t e) EK_STREAMING
-{
-    const svbool_t all = svptrue_b64();
-    const svint64_t even = svmullb(sum, m), odd = svmullt(sum, m);
-    const svint64_t y = svrshl_x(all, svsra(even, even, 63), svmovlb(e));
-    return svqxtnt(svqxtnb(y), svrshl_x(all, svsra(odd, odd, 63), svmovlt(e)));
+    const svbool_t all = svptrue_b32(), wide = svptrue_b64();
+    svint32_t product;
+    svint64_t even, odd;
+    switch (rule) {
+    case ek_requantize_e_rule:
+        return svrshl_x(all, svqdmulh(sum, m), e);
+    case ek_requantize_tfl_rule:
+        product = svqrdmulh(svlsl_x(all, sum, svreinterpret_u32(svmax_x(all, e, 0))), m);
+        return svrshl_x(all, svsra(product, svand_x(all, product, e), 31), svmin_x(all, e, 0));
+    case ek_requantize_tfl_down_rule:
+        product = svqrdmulh(sum, m);
+        return svrshl_x(all, svsra(product, product, 31), e);
+    default:
+        even = svmullb(sum, m);
+        odd = svmullt(sum, m);
+        if (rule == ek_requantize_once_rule) {
+            even = svsra(even, even, 63);
+            odd = svsra(odd, odd, 63);
+        }
+        return svqxtnt(svqxtnb(svrshl_x(wide, even, svmovlb(e))), svrshl_x(wide, odd, svmovlt(e)));
+    }
 }
 
 /* The first n results of up to four vectors of so many lanes as int8: zero is added, and they are clamped. What saturates on the

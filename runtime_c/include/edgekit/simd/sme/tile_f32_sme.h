@@ -55,28 +55,63 @@ EK_INLINED void ek_sme_sums_f32(const float *panel, const int32_t steps, const v
         (const float *)(const void *)ek_sme_outputs(w, steps, o + 3 * lanes), vectors);
 }
 
-/* The first n of a row's sums in up to four tiles, clamped. */
-EK_INLINED void ek_sme_store_f32(float *y, const uint32_t row, const int32_t n, const int32_t vectors,
+/* A layer as its kernel sees it: packed operands, steps of a row, and bounds. */
+struct ek_sme_layer_f32 {
+    const float *w, *b;
+    int32_t steps, outputs;
+    float lo, hi;
+};
+
+/* A vector of a row's sums, and what is added to it, if anything, clamped. */
+EK_INLINED void ek_sme_store_f32(float *y, const float *add, const svfloat32_t sums, const int32_t n,
     const float lo, const float hi) EK_STREAMING
 {
     const int32_t lanes = ek_sme_lanes();
-    const svbool_t each = svwhilelt_b32(0, n < lanes ? n : lanes);
+    const svbool_t some = svwhilelt_b32(0, n < lanes ? n : lanes);
+    const svfloat32_t v = add ? svadd_x(some, sums, svld1(some, add)) : sums;
+    svst1(some, y, svmin_x(some, svmax_x(some, v, lo), hi));
+}
+
+/* The rows of a panel, one to four vectors of outputs from output `o` on. `add` is as large as y, or null. */
+EK_INLINED void ek_sme_tile_f32(const struct ek_sme_layer_f32 *p, const void *panel, const float *add,
+    float *y, const int32_t rows, const int32_t o, const int32_t vectors) EK_STREAMING
+{
+    const int32_t lanes = ek_sme_lanes(), outputs = p->outputs, n = outputs - o;
+    const float lo = p->lo, hi = p->hi;
+    const svbool_t each = svwhilelt_b32(0, lanes);
     const svfloat32_t none = svdup_f32(0.0F);
-    svst1(each, y, svmin_x(each, svmax_x(each, svread_hor_za32_m(none, each, 0, row), lo), hi));
-    if (vectors > 1) {
-        const svbool_t some = svwhilelt_b32(0, n - lanes < lanes ? n - lanes : lanes);
-        svst1(some, y + lanes, svmin_x(some, svmax_x(some, svread_hor_za32_m(none, some, 1, row), lo), hi));
+    ek_sme_sums_f32((const float *)panel, p->steps, p->w, p->b, o, vectors);
+    y += o;
+    if (add)
+        add += o;
+    for (uint32_t r = 0; r < (uint32_t)rows; r++, y += outputs, add = add ? add + outputs : 0) {
+        ek_sme_store_f32(y, add, svread_hor_za32_m(none, each, 0, r), n, lo, hi);
+        if (vectors > 1)
+            ek_sme_store_f32(
+                y + lanes, add ? add + lanes : 0, svread_hor_za32_m(none, each, 1, r), n - lanes, lo, hi);
+        if (vectors > 2)
+            ek_sme_store_f32(y + 2 * lanes, add ? add + 2 * lanes : 0, svread_hor_za32_m(none, each, 2, r),
+                n - 2 * lanes, lo, hi);
+        if (vectors > 3)
+            ek_sme_store_f32(y + 3 * lanes, add ? add + 3 * lanes : 0, svread_hor_za32_m(none, each, 3, r),
+                n - 3 * lanes, lo, hi);
     }
-    if (vectors > 2) {
-        const svbool_t some = svwhilelt_b32(0, n - 2 * lanes < lanes ? n - 2 * lanes : lanes);
-        svst1(
-            some, y + 2 * lanes, svmin_x(some, svmax_x(some, svread_hor_za32_m(none, some, 2, row), lo), hi));
-    }
-    if (vectors > 3) {
-        const svbool_t some = svwhilelt_b32(0, n - 3 * lanes < lanes ? n - 3 * lanes : lanes);
-        svst1(
-            some, y + 3 * lanes, svmin_x(some, svmax_x(some, svread_hor_za32_m(none, some, 3, row), lo), hi));
-    }
+}
+
+/* All outputs of the rows of a panel. */
+EK_INLINED void ek_sme_rows_f32(const struct ek_sme_layer_f32 *p, const void *panel, const float *add,
+    float *y, const int32_t rows) EK_STREAMING
+{
+    const int32_t lanes = ek_sme_lanes();
+    int32_t o = 0;
+    for (; o + 3 * lanes < p->outputs; o += 4 * lanes)
+        ek_sme_tile_f32(p, panel, add, y, rows, o, 4);
+    if (o + 2 * lanes < p->outputs)
+        ek_sme_tile_f32(p, panel, add, y, rows, o, 3);
+    else if (o + lanes < p->outputs)
+        ek_sme_tile_f32(p, panel, add, y, rows, o, 2);
+    else if (o < p->outputs)
+        ek_sme_tile_f32(p, panel, add, y, rows, o, 1);
 }
 
 #endif
