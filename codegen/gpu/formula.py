@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from edgekit.codegen.gpu.ast import BOOL, F32, I32, U32, Expr, Kind, number, select
+from edgekit.codegen.gpu.ast import BOOL, F32, I32, U32, Expr, Kind, function, number, select
 from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.math_f32 import FUNCTIONS
 from edgekit.codegen.gpu.use import UnsupportedError
@@ -22,6 +22,7 @@ from edgekit.core.formula import (
     parse,
 )
 
+_LEAST = -(1 << 31)
 SIGNS: Mapping[str, Callable[..., Any]] = {
     **ARITHMETIC,
     "||": operator.or_,
@@ -68,11 +69,22 @@ class _Printer:
             case Operation(sign, operands) if sign in SIGNS:
                 result: Expr = SIGNS[sign](*map(self.expr, operands))
                 return result
+            case Function("ek_f32_to_s32", (inner,)) if self.kind == F32:
+                return _truncated(self.k.let("operand", self.expr(inner)))
             case Function(name, operands) if self.kind == F32 and name.endswith("_f32"):
                 arguments = [self.expr(x) for x in operands]
-                if function := FUNCTIONS.get(name.removeprefix("ek_").removesuffix("_f32")):
-                    return function(self.k, *(self.k.let("operand", a) for a in arguments))
+                if found_function := FUNCTIONS.get(name.removeprefix("ek_").removesuffix("_f32")):
+                    return found_function(self.k, *(self.k.let("operand", a) for a in arguments))
         raise UnsupportedError(f"{_lacking(formula)} in {self.text}")
+
+
+def _truncated(x: Expr) -> Expr:
+    """A whole number of 32 bits, cut off at the ends; NaN becomes 0. Languages leave that open."""
+    near = function(
+        "min", function("max", x, float(_LEAST)), 2147483520
+    )  # which is the last float below 2^31
+    whole = select(x >= -float(_LEAST), number(-_LEAST - 1, I32), near.to(I32))
+    return select((x.bits(U32) & 0x7FFFFFFF) <= 0x7F800000, whole, number(0, I32))
 
 
 def _lacking(formula: Formula) -> str:

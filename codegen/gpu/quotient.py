@@ -5,20 +5,25 @@ Languages for GPUs promise less, and devices take subnormal numbers for 0.
 
 from __future__ import annotations
 
-from edgekit.codegen.gpu.ast import I32, U32, Expr, function, number, select
+from edgekit.codegen.gpu.ast import F32, I32, U32, Expr, function, number, select
 from edgekit.codegen.gpu.builder import KernelBuilder
 
 INFINITE = 0x7F800000  # the bits of the infinite float
+LIFT = 100
+TINY = (127 - LIFT) << 23  # of 2^-100: beside a number that is larger, no subnormal one matters
 _DIGITS = 25  # of a quotient behind the first one: two more than those of a float
 
 
-def quotient(k: KernelBuilder, a: Expr, b: Expr) -> Expr:
-    """The bits of a / b, of the bits of positive finite floats. It rounds to the nearest, halves to even."""
+def quotient(k: KernelBuilder, a: Expr, b: Expr, down: Expr | int = 0) -> Expr:
+    """The bits of a / b / 2^down, of the bits of positive finite floats. It rounds to the nearest, halves to
+    even."""
     of_a, up = _parts(k, a)
-    of_b, down = _parts(k, b)
+    of_b, of_exponent = _parts(k, b)
     is_less = k.let("is_less", of_a < of_b)
     first = k.let("numerator", select(is_less, of_a << 1, of_a))
-    exponent = k.let("exponent", up - down + 127 - select(is_less, number(1, I32), number(0, I32)))
+    exponent = k.let(
+        "exponent", up - of_exponent + 127 - down - select(is_less, number(1, I32), number(0, I32))
+    )
     rest, digits = k.var("rest", first - of_b), k.var("digits", number(1, U32))
     with k.loop("digit", 0, _DIGITS):
         k.set(rest, rest << 1)
@@ -32,6 +37,15 @@ def quotient(k: KernelBuilder, a: Expr, b: Expr) -> Expr:
     rounded = k.let("rounded", (exact + half + ((exact >> drop) & 1)) >> drop)
     whole = (function("max", exponent - 1, 0).to(U32) << 23) + rounded
     return select(exponent >= 255, number(INFINITE, U32), whole)
+
+
+def lifted(k: KernelBuilder, bits: Expr) -> Expr:
+    """A float below 2^-100, also a subnormal one, times 2^100."""
+    size = k.let("size", bits & 0x7FFFFFFF)
+    normal = (size + (LIFT << 23)).bits(F32)
+    subnormal = size.to(F32) * 2.0 ** (LIFT - 149)
+    up = k.let("up", select(size < 1 << 23, subnormal, normal))
+    return select(bits >> 31 > 0, -up, up)
 
 
 def _parts(k: KernelBuilder, bits: Expr) -> tuple[Expr, Expr]:

@@ -17,6 +17,7 @@ from edgekit.codegen.gpu.elements import for_each
 from edgekit.codegen.gpu.kernels import _floats, dynamic_dense
 from edgekit.codegen.gpu.quotient import quotient
 from edgekit.codegen.gpu.use import GpuCall, groups_for
+from edgekit.core.ops.dynamic_quantize import DynamicQuantize, DynamicQuantizeDense
 from edgekit.core.ops.dynamic_rows import DynamicDense, QuantizeRows
 from edgekit.core.types import Array, DType
 
@@ -32,7 +33,34 @@ def finite(c: Case) -> bool:
 def usual() -> list[Case]:
     """Those of the operators: of floats that are no numbers, C and languages of GPUs promise no bits."""
     cases = importlib.import_module("ops.cases.dynamic_rows").CASES
-    return [c for c in cases if isinstance(c.op, DynamicDense | QuantizeRows) and finite(c)]
+    return [
+        c for c in cases if isinstance(c.op, DynamicDense | DynamicQuantizeDense | QuantizeRows) and finite(c)
+    ]
+
+
+def wholes() -> Iterator[Case]:
+    """Tensors that are quantized as a whole, of all magnitudes, and layers of such ones."""
+    numbers = np.random.default_rng(2)
+    yield from (
+        c
+        for c in importlib.import_module("ops.cases.quantize").CASES
+        if isinstance(c.op, DynamicQuantize) and finite(c)
+    )
+    for exponent in (-149, -148, -140, -130, -126, -118, -100, -99, 0, 60, 126):
+        for low, high in ((-1, 1), (0.2, 1), (-1, -0.5), (-0.01, 1)):
+            yield case(
+                DynamicQuantize(), np.ldexp(numbers.uniform(low, high, (3, 11)), exponent).astype(np.float32)
+            )
+    yield case(DynamicQuantize(), numbers.normal(size=700).astype(np.float32))
+    for rows, inputs, words in ((1, 40, 35), (1, 7, 1), (5, 64, 20), (3, 45, 16), (2, 1000, 3), (1, 1000, 3)):
+        q, w = (numbers.integers(-128, 128, (m, inputs)).astype(np.int8) for m in (rows, words))
+        q[0], w[0] = -128, -128
+        scales = (
+            numbers.uniform(0.01, 0.02, words).astype(np.float32),
+            numbers.normal(size=words).astype(np.float32),
+        )
+        given = (q, np.array(0.013, np.float32), np.array(127 if rows == 2 else -3, np.int8), w, *scales)
+        yield case(DynamicQuantizeDense(), *given, constant=(3, 4, 5))
 
 
 def layers() -> Iterator[Case]:
@@ -54,7 +82,8 @@ def layers() -> Iterator[Case]:
     )
     cases = product((1, 3, 6), forms, (DType.S8, DType.S4))
     for i, (rows, (inputs, group), dtype) in enumerate(cases):
-        words, least, most = (1, 7, 16, 35)[i % 4], -(1 << (dtype.bits - 1)), (1 << (dtype.bits - 1)) - 1
+        words = 3 if inputs > 1000 else (1, 7, 16, 35)[i % 4]
+        least, most = -(1 << (dtype.bits - 1)), (1 << (dtype.bits - 1)) - 1
         q = numbers.integers(-128, 128, (rows, inputs)).astype(np.int8)
         w = numbers.integers(least, most + 1, (words, inputs))
         q[0], w[0], w[-1] = -128, least, most if words > 1 else least
@@ -77,12 +106,22 @@ def ranges() -> Array:
 
 @pytest.mark.parametrize("device", DEVICES)
 def test_rows_and_layers_have_the_bits_of_the_simulator(device: str) -> None:
-    cases = [*usual(), *layers(), case(QuantizeRows(), ranges())]
+    cases = [*usual(), *layers(), *wholes(), case(QuantizeRows(), ranges())]
     graph, inputs, _ = as_graph(cases)
     found = {name.replace("_lo_hi", "") for name in kernels_of(graph)}
     forms = product(("s8", "s4"), ("", "_any", "_groups", "_groups_any"), ("x1", "x4"))
     assert {f"dynamic_dense_{a}{b}_{c}" for a, b, c in forms} <= found
     assert {"dynamic_dense_s8_long_x1", "dynamic_dense_s8_long_x4"} <= found
+    forms = product(("", "_any", "_long"), ("x1", "x4"))
+    assert {f"dynamic_quantize_dense{a}_{b}" for a, b in forms} <= found
+    assert_same_bits(DEVICES[device](), graph, inputs)
+
+
+@pytest.mark.parametrize("device", ["opencl", "wgsl"])
+def test_large_tensors_are_quantized_as_a_whole(device: str) -> None:
+    """Work-groups that have more words than items."""
+    x = np.random.default_rng(4).normal(size=20_003).astype(np.float32)
+    graph, inputs, _ = as_graph([case(DynamicQuantize(), x)])
     assert_same_bits(DEVICES[device](), graph, inputs)
 
 

@@ -47,16 +47,17 @@ def test_integers_wrap_and_become_floats(device: str) -> None:
 
 
 @pytest.mark.parametrize("device", DEVICES)
-def test_integers_of_64_bits_and_floats(device: str) -> None:
-    """Of all magnitudes: what lies between two floats, halves among it, and what 64 bits do not hold."""
+def test_wide_integers_become_floats_and_floats_integers(device: str) -> None:
+    """Of all magnitudes: what lies between two floats, halves among it, and what has no place."""
     numbers = np.random.default_rng(8)
     sizes = numbers.integers(0, 1 << 62, 300) * 2 >> numbers.integers(0, 63, 300)
     between = np.array([(1 << 24) + 1, (1 << 24) + 3, (1 << 40) + (1 << 16), (1 << 63) - 1, 1 << 31, 1 << 32])
     whole_numbers = np.concatenate([sizes, -sizes, between, -between, [-(1 << 63)]]).astype(np.int64)
     floats = numbers.normal(size=400) * 2.0 ** np.arange(-20, 80).repeat(4)
-    ends = [0.0, 2.0**63, -(2.0**63), np.inf, -np.inf, np.nan, 1e30, -1e30]
+    ends = [0.0, 2.0**63, -(2.0**63), 2.0**31, -(2.0**31), 2147483520, np.inf, -np.inf, np.nan, 1e30, -1e30]
     x = np.concatenate([floats, ends]).astype(np.float32)
-    cases = [case(Cast(DType.F32), whole_numbers), case(Cast(DType.S64), x)]
+    cases = [case(Cast(DType.F32), whole_numbers)]
+    cases += [case(Cast(d), x) for d in (DType.S64, DType.S32, DType.S8, DType.U8)]
     graph, inputs, _ = as_graph(cases)
     assert_same_bits(DEVICES[device](), graph, inputs)
 

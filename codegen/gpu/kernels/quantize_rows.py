@@ -10,15 +10,13 @@ from functools import cache
 from edgekit.codegen.gpu.ast import F32, I32, U32, Expr, GpuKernel, function, number, select
 from edgekit.codegen.gpu.builder import GROUP, KernelBuilder
 from edgekit.codegen.gpu.kernels import _rows
-from edgekit.codegen.gpu.quotient import INFINITE, quotient
+from edgekit.codegen.gpu.quotient import INFINITE, LIFT, TINY, lifted, quotient
 from edgekit.codegen.gpu.use import GpuCall, integer
 from edgekit.core.ops import Call
 from edgekit.core.types import DType
 
 CALLS = ("quantize_rows",)
 _LARGEST = 0x42FE0000  # the bits of 127.0
-_TINY = 27 << 23  # of 2^-100: rows below it may have subnormal numbers that do not become 0
-_LIFT = 100
 
 
 def use(call: Call) -> GpuCall:
@@ -45,11 +43,11 @@ def _kernel() -> GpuKernel:
         is_range = k.let("is_range", (top > 0) & (top < INFINITE))
         most = k.let("most", select(is_range, top, number(_LARGEST, U32)))
         factor = k.let("factor", quotient(k, number(_LARGEST, U32), most))
-        is_tiny = most < _TINY
-        lifted = select(is_tiny, factor - number(_LIFT << 23, U32), factor)
+        is_tiny = most < TINY
+        factor_of_lifted = select(is_tiny, factor - number(LIFT << 23, U32), factor)
         is_used = is_range & (factor < INFINITE)
         k.store(tops, j, top)
-        k.store(factors, j, select(is_used, lifted, number(0, U32)).bits(F32))
+        k.store(factors, j, select(is_used, factor_of_lifted, number(0, U32)).bits(F32))
         with k.when(k.within.eq(0)):
             k.store(scale, row, select(is_range, quotient(k, most, number(_LARGEST, U32)), top))
     k.barrier()
@@ -57,17 +55,8 @@ def _kernel() -> GpuKernel:
     def result(row: Expr, i: Expr) -> Expr:
         bits = k.let("bits", x[i])
         factor, top = k.let("factor", factors[row]), tops[row]
-        product = k.let("product", select(top < _TINY, _lifted(k, bits), bits.bits(F32)) * factor)
+        product = k.let("product", select(top < TINY, lifted(k, bits), bits.bits(F32)) * factor)
         return select(factor.eq(0), number(0, I32), function("round", product).to(I32))
 
     _rows.store(k, y, DType.S8, result)
     return k.done()
-
-
-def _lifted(k: KernelBuilder, bits: Expr) -> Expr:
-    """A float below 2^-100, also a subnormal one, times 2^100."""
-    size = k.let("size", bits & number(0x7FFFFFFF, U32))
-    normal = (size + number(_LIFT << 23, U32)).bits(F32)
-    subnormal = size.to(F32) * 2.0 ** (_LIFT - 149)
-    up = k.let("up", select(size < 1 << 23, subnormal, normal))
-    return select(bits >> 31 > 0, -up, up)
