@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from edgekit.core.ir import Graph
 from edgekit.core.progress import Progress
@@ -24,6 +25,7 @@ from edgekit.quantize.rounding.refinement import refined
 
 _SHARES = (1.0, 0.5)  # of what would make channels equal, before depthwise and before other layers
 _WORTH_FLOATS_DB = 3.0  # that outputs must gain where inputs are normalized in floats
+_WORTH_NORMS_DB = 0.5  # where norms are computed twice
 _MIN_SAMPLES = 8  # that each trial runs on, where so many are there
 _SEARCH_SHARE = 0.65  # of the budget: the rest is for comparing what came of it with the single methods
 _CLOSE_DB = 2.0  # corrected biases may turn a smaller difference round
@@ -122,17 +124,28 @@ def _searched(known: Calibrated, few: CrossFit, single: RangeChoice) -> tuple[_S
         better = start.other(lambda _graph, _statistics: flat, seen, concats, progress)
         if better.worst > start.worst + _WORTH_FLOATS_DB:
             start = better
-    if pairs(start.graph):
-        progress("equalizing channels")
-        better = start.other(_equalized, seen, start.fit.concats, progress)
-        if better.quality > start.quality:
-            start = better
+    start = _with_equalized_channels(start, seen, progress)
     return start, choose(start.fit, start.choice, progress)
 
 
-def _equalized(graph: Graph, statistics: Mapping[str, Statistics]) -> Graph:
+def _with_equalized_channels(start: _Start, seen: CalibrationSamples, progress: Progress) -> _Start:
+    """The same, or the form with equalized channels that is better."""
+    found = pairs(start.graph)
+    best = start
+    for norms_twice in (False, True):
+        if not any(bool(pair.apart) is norms_twice for pair in found):
+            continue
+        progress("equalizing channels" + ", with norms for layers and for residuals" * norms_twice)
+        form = partial(_equalized, norms_twice=norms_twice)
+        better = start.other(form, seen, start.fit.concats, progress)
+        if better.quality > best.quality and (not norms_twice or better.worst > best.worst + _WORTH_NORMS_DB):
+            best = better
+    return best
+
+
+def _equalized(graph: Graph, statistics: Mapping[str, Statistics], *, norms_twice: bool) -> Graph:
     reach = {name: s.reaches for name, s in statistics.items() if s.reaches is not None}
-    return equalize(graph, reach, _SHARES)
+    return equalize(graph, reach, _SHARES, norms_twice=norms_twice)
 
 
 def _affordable(fit: CrossFit, budget: SearchBudget) -> int:

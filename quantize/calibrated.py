@@ -22,6 +22,12 @@ from edgekit.quantize.rounding.refinement import exact_means, refined
 from edgekit.quantize.settings import Settings
 
 
+def given_formats(graph: Graph, settings: Settings) -> GivenFormats:
+    """The formats that users ask for."""
+    narrow = int4_layers(graph) if settings.weights == "int4" else {}
+    return GivenFormats(narrow, settings.has_int16_outputs)
+
+
 @dataclass(frozen=True)
 class Calibrated:
     """What is known of it. `tensors` are those of all samples: what was held out has made the choice."""
@@ -47,8 +53,7 @@ class Calibrated:
         progress: Progress,
     ) -> Calibrated:
         graph = measure.graph
-        narrow = int4_layers(graph) if settings.weights == "int4" else {}
-        given = GivenFormats(narrow, settings.has_int16_outputs)
+        given = given_formats(graph, settings)
         tensors = CalibratedTensors.of(graph, seen.together(), given, measure.concats)
         return Calibrated(graph, seen, measure, methods, tensors, settings, progress)
 

@@ -10,7 +10,7 @@ from edgekit.core.ir import Graph
 from edgekit.core.progress import Progress
 from edgekit.core.types import Array
 from edgekit.quantize.auto_ranges import with_best_ranges
-from edgekit.quantize.calibrated import Calibrated
+from edgekit.quantize.calibrated import Calibrated, given_formats
 from edgekit.quantize.calibration.calibration_samples import CalibrationSamples, held_out
 from edgekit.quantize.calibration.calibration_warnings import (
     calibration_warnings,
@@ -25,7 +25,9 @@ from edgekit.quantize.calibration.search_budget import SearchBudget
 from edgekit.quantize.gate import Gate, Judge
 from edgekit.quantize.integers.integer_io import bring_integers_out
 from edgekit.quantize.measure import Measure
+from edgekit.quantize.mixed_precision.float_islands import float_islands
 from edgekit.quantize.mixed_precision.format_search import FormatSearch, Mixed
+from edgekit.quantize.mixed_precision.int16_outputs import float_functions
 from edgekit.quantize.mixed_precision.mixed_range_concat import MixedRangeConcats
 from edgekit.quantize.mixed_precision.noise_search import NoiseSearch
 from edgekit.quantize.outcome import Quantization, QuantizedLayer, describe, mixed_precision, with_measured
@@ -107,8 +109,7 @@ def calibrated(graph: Graph, samples: Iterable[Sample], settings: Settings, prog
     seen = CalibrationSamples.of(graph, samples, progress)
     _check_labels(settings.gate, seen.count)
     most = _fitting(graph)
-    concats = MixedRangeConcats.found(graph, seen.statistics)
-    concats = concats if settings.io == "float" else concats.in_one_scale
+    concats = _with_floats(graph, MixedRangeConcats.found(graph, seen.statistics), settings)
     budget = SearchBudget.of(graph, seen.count, settings.passes)
     measure = Measure(graph, seen.held[:most], concats, batch_size=seen.batch_size, budget=budget)
     is_auto = settings.calibrate == AUTO
@@ -117,6 +118,17 @@ def calibrated(graph: Graph, samples: Iterable[Sample], settings: Settings, prog
     if not is_auto:
         return known
     return with_best_ranges(known, CrossFit.both_ways(seen, measure, most, known.tensors.given), budget)
+
+
+def _with_floats(graph: Graph, concats: MixedRangeConcats, settings: Settings) -> MixedRangeConcats:
+    """The same with layers that stay floats because ports are, or their neighbours."""
+    is_float = settings.io == "float"
+    concats = concats if is_float else concats.in_one_scale
+    concats = replace(concats, real=concats.real | float_islands(graph, has_float_ports=is_float))
+    given = given_formats(graph, settings)
+    if given.has_int16_outputs:
+        concats = replace(concats, real=concats.real | float_functions(graph, concats, given.weights))
+    return concats
 
 
 def _fitting(graph: Graph) -> int:

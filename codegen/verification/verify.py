@@ -234,7 +234,8 @@ class _OutputErrorMeter:
             return limit, np.ones(expected.shape, bool), _are_off(found, expected, limit)
         known = self.errors.explain(i, self.port.name, thorough=thorough)
         wrong = _are_off(found, known.exact, known.limit) & _are_off(found, expected, known.limit)
-        spread = np.ptp(known.exact[np.isfinite(known.exact)]) if np.isfinite(known.exact).any() else 0.0
+        finite = known.exact[np.isfinite(known.exact)]
+        spread = np.ptp(finite) if finite.size > 1 else np.abs(finite).max(initial=0.0)
         return known.limit, known.limit <= _UNCERTAIN * spread, wrong
 
     @property

@@ -19,6 +19,8 @@ from edgekit.converters import normalize
 from edgekit.core import target as target_files
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
+from edgekit.core.passes.simplify import simplify
+from edgekit.core.passes.widened_floats import widened_floats
 from edgekit.core.progress import Progress
 from edgekit.core.target import Target
 from edgekit.core.types import Array
@@ -57,6 +59,8 @@ def quantize_model(
     graph = convert_wide(model)
     chosen = replace(settings, **options)
     has_integers = chosen.dtype == "int8" and not chosen.is_groupwise
+    if has_integers and (wide := widened_floats(graph)) is not graph:
+        graph = simplify(wide)
     if graph.states and has_integers:
         names = ", ".join(state.input for state in graph.states[:4]) + ", ..." * (len(graph.states) > 4)
         raise EdgeKitError(

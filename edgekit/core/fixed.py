@@ -19,6 +19,7 @@ from edgekit.core.types import Array, DType, Quant
 Int = Array  # of int64
 _INT32_MAX = 2**31 - 1
 _INT32_MIN = -(2**31)
+_MIN_SCALE = 2.0**-60  # of what is nearly 0 everywhere
 
 
 _FAR_UNITS = 2.0**40
@@ -28,6 +29,15 @@ def int_range(dtype: DType) -> tuple[int, int]:
     """The smallest and largest value of an integer type."""
     bits = dtype.bits
     return (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if dtype.is_signed else (0, 2**bits - 1)
+
+
+def activation_quant(low: float, high: float) -> Quant:
+    """Asymmetric int8 of a range; 0 is exact."""
+    low, high = min(low, 0.0), max(high, 0.0)
+    scale = float(np.float32((high - low) / 255))
+    if scale < _MIN_SCALE:
+        return Quant((1.0,), (0,))
+    return Quant((scale,), (int(np.clip(np.rint(-128 - low / scale), -128, 127)),))
 
 
 def round_half_away(x: Array | float) -> Array:

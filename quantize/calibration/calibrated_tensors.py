@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+import numpy as np
+
 from edgekit.core.ir import Graph
 from edgekit.core.passes.channels import ranges
 from edgekit.core.types import Array, DType, Quant
-from edgekit.quantize.calibration.observe import RANGES, Range, Statistics, extremes, minmax
+from edgekit.quantize.calibration.function_ranges import (
+    applied,
+    giving_function,
+    least_error_behind,
+    reading_function,
+)
+from edgekit.quantize.calibration.observe import RANGES, Range, Statistics, extremes, far, minmax
 from edgekit.quantize.calibration.scales import scales
 from edgekit.quantize.integers.int8 import Quantized, Weights, quantize
 from edgekit.quantize.mixed_precision.formats import Formats, wide_anyway
@@ -20,7 +29,7 @@ EXTREMES = "extremes"
 # Besides the methods that have names, trials clip what was seen to a share of it, or leave room for more.
 _SHARES = (0.95, 0.9, 0.8, 0.65)
 HEADROOM = (EXTREMES, "120%", "150%", "200%")  # for all tensors alike, where there are few samples
-WIDE = "200%"  # of 16 bits, one is to spare: what lies beyond all that was seen is not clipped at once
+WIDE = "wide"  # of 16 bits, some are to spare: what lies beyond all that was seen is not clipped at once
 _INT8 = Formats()
 Pick = Callable[[Statistics], Range]
 
@@ -80,10 +89,25 @@ class CalibratedTensors:
         """Of a tensor, by a method: not beyond what the graph can compute."""
         if (name, method) not in self._ranges:
             seen = self.statistics[name]
-            low, high = PICKS[method](seen)
+            low, high = self._picked(name, method)
             least, most = self._limits[name]
             self._ranges[name, method] = max(low, min(least, seen.low)), min(high, max(most, seen.high))
         return self._ranges[name, method]
+
+    def _picked(self, name: str, method: str) -> Range:
+        """What a method makes of what was seen. Where there is room for more and a function is applied to the
+        tensor, its result counts; that of a rising or falling one has room for what it makes of the ends."""
+        seen = self.statistics[name]
+        if method not in (EXTREMES, WIDE):
+            return PICKS[method](seen)
+        if (function := reading_function(self.graph, name)) and method == EXTREMES:
+            return least_error_behind(seen, applied(function))
+        if function := giving_function(self.graph, name):
+            ends = np.array(self.range(function.inputs[0], method))
+            low, high = sorted(applied(function)(ends).tolist())
+            if math.isfinite(high - low):
+                return low, high
+        return extremes(seen) if method == EXTREMES else far(seen)
 
     @cached_property
     def _limits(self) -> Mapping[str, Range]:

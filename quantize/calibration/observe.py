@@ -16,6 +16,7 @@ from edgekit.core.types import Array
 from edgekit.quantize.calibration.sample_batches import Sample, SampleBatch, stack_size
 
 _AHEAD = 8  # times as many samples as were seen, whose extremes ranges can have room for
+FAR = 8  # scales of the distribution: beyond, 3,000 times as many samples show one value
 _Z_999 = 3.09  # standard deviations above the mean, of the normal distribution: one of a thousand is beyond
 _BINS = 8192  # over [-reach, reach]; reach is a power of two, and doubles when a value is outside
 
@@ -186,20 +187,34 @@ def minmax(s: Statistics) -> Range:
     return s.low, s.high
 
 
-def extremes(s: Statistics) -> Range:
-    """What several times as many samples can be expected to show, if the least and the largest value of a
-    sample are distributed after Gumbel: much more than was seen where each sample has few values, hardly more
-    where all have the same; at most twice what was seen. A logit that was positive in all samples may be
-    negative: what cannot be is proven elsewhere. Few samples tell little of the deviation, for which
+def gumbel_scales(s: Statistics) -> Range:
+    """Of the distributions after Gumbel of the least and of the largest value of a sample: the larger, the
+    farther more samples go beyond what was seen. Few samples tell little of the deviation, for which
     Student's t makes up."""
     if s.samples < 2:
-        return minmax(s)
+        return 0.0, 0.0
     z, freedom = _Z_999, s.samples - 1
     student = z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
     variance = np.maximum(s.ends[1] - s.ends[0] ** 2 / s.samples, 0.0) / freedom
-    room = math.log(_AHEAD) * math.sqrt(6) / math.pi * student / z * np.sqrt(variance)
-    below, above = np.minimum(room, max(-s.low, s.high)).tolist()
+    below, above = (math.sqrt(6) / math.pi * student / z * np.sqrt(variance)).tolist()
+    return below, above
+
+
+def extremes(s: Statistics) -> Range:
+    """What several times as many samples can be expected to show: much more than was seen where each sample
+    has few values, hardly more where all have the same; at most twice what was seen. A logit that was
+    positive in all samples may be negative: what cannot be is proven elsewhere."""
+    most = max(-s.low, s.high)
+    below, above = (min(math.log(_AHEAD) * scale, most) for scale in gumbel_scales(s))
     return s.low - below, s.high + above
+
+
+def far(s: Statistics) -> Range:
+    """Twice what was seen, or where thousands of times as many samples would show one value more; at most
+    eight times what was seen, which leaves 12 of 16 bits."""
+    most = 7 * max(-s.low, s.high)
+    below, above = (min(FAR * scale, most) for scale in gumbel_scales(s))
+    return min(2 * s.low, s.low - below), max(2 * s.high, s.high + above)
 
 
 def percentile(s: Statistics, share: float) -> Range:

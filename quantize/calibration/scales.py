@@ -6,6 +6,7 @@ from collections.abc import Mapping, Set
 
 import numpy as np
 
+from edgekit.core.fixed import activation_quant
 from edgekit.core.ir import Graph, Node
 from edgekit.core.ops import Op
 from edgekit.core.ops._map import Map, Unary
@@ -24,16 +25,6 @@ from edgekit.quantize.integers.recurrent import states
 from edgekit.quantize.preparation.attention_masks import without_masked
 
 SOFTMAX = Quant((1 / 256,), (-128,))
-_MIN_SCALE = 2.0**-60  # of what is nearly 0 everywhere
-
-
-def activation_quant(low: float, high: float) -> Quant:
-    """Asymmetric int8 of a range; 0 is exact."""
-    low, high = min(low, 0.0), max(high, 0.0)
-    scale = float(np.float32((high - low) / 255))
-    if scale < _MIN_SCALE:
-        return Quant((1.0,), (0,))
-    return Quant((scale,), (int(np.clip(np.rint(-128 - low / scale), -128, 127)),))
 
 
 def runs_in_int8(graph: Graph, node: Node) -> bool:

@@ -29,7 +29,6 @@ from edgekit.core.passes.integer_labels import keeps_scale
 from edgekit.core.passes.match import with_fields
 from edgekit.core.types import Array, DType, Quant, Type, Value
 from edgekit.quantize.calibration.scales import (
-    activation_quant,
     quantized_operands,
     reads_numbers,
     runs_in_int8,
@@ -99,7 +98,7 @@ def _factor(graph: Graph, node: Node, quants: Mapping[str, Quant]) -> float:
         elif isinstance(node.op, Linear):
             scales.append(max(map(abs, graph.values[name].span)) / 127)
         elif data.dtype.kind == "f":
-            scales.append(activation_quant(*graph.values[name].span).scale[0])
+            scales.append(fixed.activation_quant(*graph.values[name].span).scale[0])
     match node.op:
         case Recurrent():
             return 0.0 if is_within(graph, node, quants) else math.inf
@@ -207,7 +206,7 @@ class _Rewriter:
 
     def _quant(self, name: str, dtype: DType) -> Quant:
         data = self.graph.data(name)
-        narrow = self.quants[name] if data is None else activation_quant(*self.graph.values[name].span)
+        narrow = self.quants[name] if data is None else fixed.activation_quant(*self.graph.values[name].span)
         if dtype is not DType.S16:
             return narrow
         if name in self.formats.fractional:

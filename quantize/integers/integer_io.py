@@ -11,8 +11,8 @@ from edgekit.core.ops.cast import Cast
 from edgekit.core.ops.flip_sign import FlipSign
 from edgekit.core.ops.quantize import Dequantize, Quantize
 from edgekit.core.passes import drop_dead
-from edgekit.core.passes.int16_outputs import with_int8_outputs
 from edgekit.core.types import DType, Quant, Type, Value
+from edgekit.quantize.integers.int8_functions import with_integer_ends
 
 Io = Literal["float", "int8", "uint8"]
 KINDS: tuple[Io, ...] = ("float", "int8", "uint8")
@@ -36,7 +36,7 @@ def raw_bytes(graph: Graph) -> dict[str, Quant]:
 def bring_integers_out(graph: Graph, io: Io) -> Graph:
     """The int8 graph with inputs and outputs as `io` says; "float" leaves them, apart from bytes, which are
     not converted to floats and back any more. What no integer layer reads or computes stays as it is."""
-    doors = _PortReplacement(graph if io == "float" else with_int8_outputs(graph), io)
+    doors = _PortReplacement(graph if io == "float" else with_integer_ends(graph), io)
     for name in graph.inputs:
         doors.input(name)
     for name in graph.outputs if io != "float" else ():

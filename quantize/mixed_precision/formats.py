@@ -12,6 +12,7 @@ from edgekit.core.ops.concat import Concat
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.conv_transpose2d import ConvTranspose2d
 from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.gather import Gather
 from edgekit.core.ops.recurrent import Recurrent
 from edgekit.core.passes.integer_labels import keeps_scale
 from edgekit.core.types import Array, DType, Quant
@@ -46,7 +47,7 @@ class Formats:
 
 def takes_wide(node: Node) -> bool:
     """Is there a kernel of this node for int16?"""
-    moves = keeps_scale(node.op) and (len(node.inputs) == 1 or isinstance(node.op, Concat))
+    moves = keeps_scale(node.op) and (len(node.inputs) == 1 or isinstance(node.op, Concat | Gather))
     return isinstance(node.op, Conv2d | ConvTranspose2d | Dense) or moves
 
 

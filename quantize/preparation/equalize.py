@@ -29,6 +29,8 @@ class EqualizedPair:
 
     first: Node
     readers: Sequence[Node]
+    # What leads from the norm to these layers, where others read it, too: it is computed twice then.
+    apart: Sequence[str] = ()
 
 
 def pairs(graph: Graph) -> list[EqualizedPair]:
@@ -36,10 +38,8 @@ def pairs(graph: Graph) -> list[EqualizedPair]:
     found = []
     for node in graph.nodes:
         if isinstance(node.op, LayerNorm | RmsNorm):
-            if all(graph.data(name) is not None for name in node.inputs[1:]) and (
-                readers := _readers(graph, node.outputs[0])
-            ):
-                found.append(EqualizedPair(node, readers))
+            if all(graph.data(name) is not None for name in node.inputs[1:]):
+                found += _behind_norm(graph, node)
             continue
         if not is_layer(graph, node) or not graph.used_once(node.outputs[0]):
             continue
@@ -51,20 +51,28 @@ def pairs(graph: Graph) -> list[EqualizedPair]:
     return found
 
 
-def _readers(graph: Graph, name: str) -> list[Node]:
-    """The layers that read the rows of a tensor, if nothing else does."""
-    found: list[Node] = []
-    if name in graph.outputs:
+def _behind_norm(graph: Graph, norm: Node) -> list[EqualizedPair]:
+    """The norm and the layers that read its rows, if there are any; what else reads it, as residuals behind
+    post-norm layers do, keeps a norm of its own."""
+    (name,) = norm.outputs
+    readers = {user.outputs[0]: _readers(graph, name, user) for user in graph.users(name)}
+    layers = [layer for found in readers.values() for layer in found]
+    if not layers:
         return []
-    for user in graph.users(name):
-        keeps_rows = graph.type(user.outputs[0]).shape[-1:] == graph.type(name).shape[-1:]
-        if isinstance(user.op, Reshape) and keeps_rows and (behind := _readers(graph, user.outputs[0])):
-            found += behind
-        elif is_layer(graph, user) and isinstance(user.op, Dense) and user.inputs[0] == name:
-            found.append(user)
-        else:
-            return []
-    return found
+    is_shared = name in graph.exits or not all(readers.values())
+    apart = [user for user, found in readers.items() if found] if is_shared else []
+    return [EqualizedPair(norm, layers, apart)]
+
+
+def _readers(graph: Graph, name: str, user: Node) -> list[Node]:
+    """The layers that read the rows of a tensor as this node does, or moves them, if nothing else does."""
+    if is_layer(graph, user) and isinstance(user.op, Dense) and user.inputs[0] == name:
+        return [user]
+    (out, *_), last = user.outputs, graph.type(name).shape[-1:]
+    if not isinstance(user.op, Reshape) or graph.type(out).shape[-1:] != last or out in graph.exits:
+        return []
+    behind = [_readers(graph, out, reader) for reader in graph.users(out)]
+    return [layer for found in behind for layer in found] if all(behind) else []
 
 
 def is_layer(graph: Graph, node: Node) -> bool:
@@ -77,18 +85,32 @@ def is_layer(graph: Graph, node: Node) -> bool:
     )
 
 
-def equalize(graph: Graph, reach: Mapping[str, Array], shares: tuple[float, float]) -> Graph:
+def equalize(
+    graph: Graph, reach: Mapping[str, Array], shares: tuple[float, float], *, norms_twice: bool = False
+) -> Graph:
     """The same function with other weights. `reach` is the largest magnitude of each channel of each tensor.
     `shares`: 1 makes all channels reach as far, 0 leaves them; where the second layer is depthwise, and the
-    weights of each channel have a scale of their own, and where it is not."""
+    weights of each channel have a scale of their own, and where it is not. `norms_twice` smooths norms that
+    a residual reads, too."""
     values, nodes = dict(graph.values), {node.outputs[0]: node for node in graph.nodes}
-    for pair in pairs(graph):
+    twins: dict[str, Node] = {}  # norms that are computed once more, by the first one's result
+    for pair in (pair for pair in pairs(graph) if norms_twice or not pair.apart):
         channels = reach[pair.first.outputs[0]].astype(np.float64)
         if not channels.max():
             continue
         if isinstance(pair.first.op, LayerNorm | RmsNorm):
             factor = _smoothing(pair, values, channels)
-            nodes[pair.first.outputs[0]] = _scaled_norm(pair.first, values, factor)
+            norm = _scaled_norm(pair.first, values, factor)
+            if pair.apart:
+                (name,) = norm.outputs
+                twin = Builder(values).fresh(f"{name}_smoothed")
+                values[twin] = values[name]
+                twins[name] = replace(norm, outputs=(twin,))
+                for user in pair.apart:
+                    inputs = (twin if n == name else n for n in nodes[user].inputs)
+                    nodes[user] = replace(nodes[user], inputs=tuple(inputs))
+            else:
+                nodes[pair.first.outputs[0]] = norm
         else:
             (reader,) = pair.readers
             assert isinstance(reader.op, Linear)
@@ -102,7 +124,8 @@ def equalize(graph: Graph, reach: Mapping[str, Array], shares: tuple[float, floa
         for reader in pair.readers:
             weights = reader.inputs[1]
             rescale(values, weights, 1 / input_factors(reader, values[weights], factor))
-    return replace(graph, nodes=tuple(nodes.values()), values=values)
+    made = [[node, twins[name]] if name in twins else [node] for name, node in nodes.items()]
+    return replace(graph, nodes=tuple(node for some in made for node in some), values=values)
 
 
 def _smoothing(pair: EqualizedPair, values: Mapping[str, Value], channels: Array) -> Array:

@@ -99,6 +99,19 @@ def test_ill_conditioned_networks_are_verified_and_rounding_is_named() -> None:
         assert found.compared == 1
 
 
+def test_an_output_of_one_number_is_compared() -> None:
+    """A probability has no range within a sample that a tolerance could be a share of."""
+    require("gcc")
+    net = Net(seed=1)
+    x = net.x(1, 32)
+    for _ in range(9):
+        x = net(Tanh(), net(Dense(), x, net.random(32, 32) * np.float32(0.6), net.random(32)))
+    graph = net.done(net(Sigmoid(), net(Dense(), x, net.random(1, 32), net.random(1))))
+    found = api.verify(graph)
+    assert found.explained is not None  # by more than a few units in the last place
+    assert found.compared == 1
+
+
 @pytest.mark.parametrize("make", [chaotic, cancelling, plain])
 def test_one_wrong_weight_is_seen(make: object) -> None:
     graph = make()  # type: ignore[operator]

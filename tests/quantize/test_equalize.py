@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.nets import Net, assert_same
+from support.nets import Net, assert_same, kinds
 
 from edgekit.core.ir import Graph
 from edgekit.core.ops.arithmetic import Add
@@ -97,8 +97,42 @@ def test_outlier_channels_behind_a_norm_move_into_weights(
     assert np.median(after) > 4 * np.median(before)
 
 
-def test_a_norm_that_a_residual_reads_keeps_its_channels() -> None:
-    assert not pairs(normed(LayerNorm(1e-5), residual=True))
+def test_a_norm_that_a_residual_reads_is_computed_once_more() -> None:
+    graph = normed(LayerNorm(1e-5), residual=True)
+    (pair,) = pairs(graph)
+    name = pair.first.outputs[0]
+    assert len(pair.readers) == 3
+    samples = [{"x": np.random.default_rng(i).standard_normal((4, 32)).astype(np.float32)} for i in range(8)]
+    reach = reaches(graph, samples)
+    assert equalize(graph, reach, (1.0, 0.5)).nodes == graph.nodes
+    made = equalize(graph, reach, (1.0, 0.5), norms_twice=True)
+    assert_same(graph, made, 1e-4)
+    assert kinds(made).count("LayerNorm") == kinds(graph).count("LayerNorm") + 1
+    assert [type(user.op) for user in made.users(name)] == [Add]
+    after = reaches(made, samples)
+    assert np.array_equal(after[name], reach[name])
+    assert np.median(after[f"{name}_smoothed"]) > 4 * np.median(after[name])
+
+
+def post_norm(outlier: float) -> Graph:
+    """Two layers with a norm behind the sum with what they read, of which a few channels are large."""
+    net = Net(seed=2)
+    x = net.x(4, 32)
+    for _ in range(2):
+        scale = np.ones(32, np.float32)
+        scale[[3, 20]] = outlier
+        x = net(LayerNorm(1e-5), x, scale, net.random(32) / np.float32(10))
+        hidden = net(Dense(lo=0.0), x, net.random(64, 32) / np.float32(6), net.random(64))
+        x = net(Add(), x, net(Dense(), hidden, net.random(32, 64) / np.float32(8), net.random(32)))
+    return net.done(net(Dense(), x, net.random(5, 32), net.random(5)))
+
+
+@pytest.mark.parametrize(("outlier", "norms"), [(30.0, 4), (1.0, 2)])
+def test_norms_are_computed_twice_where_that_helps(outlier: float, norms: int) -> None:
+    graph, random = post_norm(outlier), np.random.default_rng(0)
+    samples = [{"x": random.standard_normal((4, 32)).astype(np.float32)} for _ in range(16)]
+    made, _ = quantize(graph, samples, Settings(strict_int8=True))
+    assert kinds(made).count("LayerNorm") == norms
 
 
 def test_auto_smooths_outlier_channels_where_that_helps(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ from edgekit.api import quantize_model
 from edgekit.codegen.program import compile_graph
 from edgekit.core import simulate, target
 from edgekit.core.ir import Graph
+from edgekit.core.ops.activations import Gelu, Sigmoid, Tanh
 from edgekit.core.ops.concat import Concat
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
@@ -159,3 +160,54 @@ def test_settings_tell_where_outputs_may_have_16_bits() -> None:
     assert Settings().has_int16_outputs
     assert Settings(weights="int4").has_int16_outputs
     assert not Settings(dtype="f16").has_int16_outputs
+
+
+def squashed(op: Any, outputs: int = 64, hidden: int = 1024) -> Graph:
+    """A function behind the last dense layer, moved once more."""
+    net = Net()
+    inner = dense(net, net.x(1, SIZE), hidden, lo=0.0)
+    net.done(net(Reshape((outputs,)), net(op, dense(net, inner, outputs, hidden))))
+    return net.graph("net", ["x"], [net.nodes[-1].outputs[0]])
+
+
+@pytest.mark.parametrize("op", [Tanh(), Sigmoid()])
+def test_functions_behind_are_computed_in_floats(op: Any) -> None:
+    graph = squashed(op)
+    made, found = quantize_model(graph, data(32))
+    strict, _ = quantize_model(graph, data(32), strict_int8=True)
+    kind = type(op).__name__
+    assert kinds(made) == ["Quantize", "Dense", "Dense", "Dequantize", kind, "Reshape"]
+    assert kinds(strict) == ["Quantize", "Dense", "Dense", kind, "Reshape", "Dequantize"]
+    assert not any("integer form" in warning for warning in found.warnings)
+    (output,) = graph.outputs
+    unseen = [{"x": x} for x in data(100, seed=5)]
+    exact, ours, before = ([simulate.run(g, x)[output] for x in unseen] for g in (graph, made, strict))
+    assert sqnr(exact, ours) > sqnr(exact, before) + 1
+
+
+def test_functions_behind_become_tables_again_for_integer_ports() -> None:
+    graph = squashed(Tanh())
+    made, _ = quantize_model(graph, data(32))
+    ported = with_integer_ports(made, "int8")
+    verify(ported)
+    assert kinds(ported) == ["Dense", "Dense", "Tanh", "Reshape"]
+    (output,) = graph.outputs
+    quant = ported.type(output).quant
+    assert ported.type(output).dtype is DType.S8
+    assert quant is not None
+    assert quant.scale[0] <= 2.01 / 255
+    ends = [made.type("x"), ported.type("x")]
+    assert ends[1].quant is not None
+    noise = []
+    for x in data(50, seed=6):
+        integers = np.rint(x / ends[1].quant.scale[0]) + ends[1].quant.zero[0]
+        y = simulate.run(ported, {"x": integers.clip(-128, 127).astype(np.int8)})[output]
+        noise.append((y.astype(np.float64) - quant.zero[0]) * quant.scale[0])
+    exact = [simulate.run(graph, {"x": x})[output] for x in data(50, seed=6)]
+    assert sqnr(exact, noise) > 30
+
+
+def test_long_functions_of_floats_stay_tables() -> None:
+    """They would take more than a small share of the time; Gelu neither rises nor falls."""
+    assert fractional(squashed(Tanh(), outputs=2048, hidden=16)) == set()
+    assert fractional(squashed(Gelu())) == set()

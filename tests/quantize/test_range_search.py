@@ -198,7 +198,7 @@ def test_outputs_are_not_clipped_where_few_samples_are_small() -> None:
         assert (127 - layer.zero) * layer.scale > 0.9 * most
 
 
-def test_16_bits_have_room_for_twice_what_was_seen() -> None:
+def test_16_bits_have_room_for_more_than_was_seen() -> None:
     net = Net()
     hidden = net(Dense(), net.x(1, 6), net.random(8, 6), net.random(8))
     graph = net.done(net(Dense(), hidden, net.random(3, 8), net.random(3), name="y"))
@@ -208,4 +208,4 @@ def test_16_bits_have_room_for_twice_what_was_seen() -> None:
     (layer,) = (layer for layer in report.layers if layer.name == "y")
     assert layer.runs_in == "int16"
     assert layer.scale is not None
-    assert layer.scale * 32767 == pytest.approx(2 * seen, rel=0.02)
+    assert 2 * seen < layer.scale * 32767 <= 8.01 * seen

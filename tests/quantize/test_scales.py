@@ -5,6 +5,7 @@ import pytest
 from support.nets import Net
 
 from edgekit.core import fixed
+from edgekit.core.fixed import activation_quant
 from edgekit.core.ir import Graph
 from edgekit.core.ops.concat import Concat
 from edgekit.core.ops.recurrent import Lstm
@@ -12,7 +13,7 @@ from edgekit.core.ops.reshape import Reshape
 from edgekit.core.ops.softmax import Softmax
 from edgekit.core.types import DType
 from edgekit.quantize.calibration.observe import Range
-from edgekit.quantize.calibration.scales import SOFTMAX, activation_quant, scales, tied
+from edgekit.quantize.calibration.scales import SOFTMAX, scales, tied
 from edgekit.quantize.integers import int8
 from edgekit.quantize.rounding.integer_weights import finished_scale
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from edgekit.core import fixed
+from edgekit.core.fixed import activation_quant
 from edgekit.core.ops import Op
 from edgekit.core.ops.activations import PRelu
 from edgekit.core.ops.layer_norm import LayerNorm, RmsNorm
@@ -13,7 +14,6 @@ from edgekit.core.ops.matmul import MatMul
 from edgekit.core.ops.reduce import Reduce
 from edgekit.core.ops.resample import Resample
 from edgekit.core.types import Array, DType, Quant, Type, type_of
-from edgekit.quantize.calibration.scales import activation_quant
 from edgekit.quantize.measure import real, sqnr
 
 RANDOM = np.random.default_rng(7)

@@ -13,11 +13,14 @@ from edgekit.core.passes.channels import dead_channels
 from edgekit.core.passes.clamps import clamps
 from edgekit.core.passes.common import common
 from edgekit.core.passes.constants import constants
+from edgekit.core.passes.embeddings import embeddings
 from edgekit.core.passes.idioms import idioms
 from edgekit.core.passes.integer_layers import integer_layers
 from edgekit.core.passes.low_rank import low_rank
 from edgekit.core.passes.reshapes import reshapes
 from edgekit.core.passes.rows import rows
+from edgekit.core.passes.softmax_parts import softmax_parts
+from edgekit.core.passes.taps import taps
 from edgekit.core.passes.transposes import transposes
 
 PASSES: tuple[Pass, ...] = (
@@ -29,10 +32,13 @@ PASSES: tuple[Pass, ...] = (
     rows,
     reshapes,
     idioms,
+    softmax_parts,
     attention,
     affine,
     low_rank,
     clamps,
+    taps,
+    embeddings,
     integer_layers,
     dead_channels,
 )
