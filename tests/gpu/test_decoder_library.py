@@ -7,6 +7,7 @@ import pytest
 from support.gpu_library import OK, GpuLibrary
 from support.language_models import folder
 from support.opencl import opencl
+from support.small_decoders import decoder, quantized
 from support.tools import require
 
 import edgekit
@@ -24,26 +25,18 @@ def has_tools() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "dtype", "activations"),
+    ("name", "format"),
     [
-        ("llama", "int8", "dynamic"),
-        ("llama", "int4", "dynamic"),
-        ("llama", "int4", "float32"),
-        ("smollm3", "int8", "dynamic"),
+        ("llama", "int8 dynamic"),
+        ("llama", "int4 dynamic"),
+        ("llama", "int4 weights"),
+        ("smollm3", "int8 dynamic"),
     ],
 )
-def test_texts_are_those_of_the_cpu(name: str, dtype: str, activations: str, tmp_path: Path) -> None:
+def test_texts_are_those_of_the_cpu(name: str, format: str, tmp_path: Path) -> None:
     """64 tokens, of which each is the most probable one that was not there for a while."""
     where = folder(name)(tmp_path)
-    main, prefill = (
-        edgekit.quantize_model(
-            edgekit.convert(where, dims={"positions": PROMPT + TEXT, **dims}, name="net"),
-            None,
-            dtype=dtype,
-            activations=activations,
-        )[0]
-        for dims in ({}, {"tokens": PROMPT, "logits": 1})
-    )
+    main, prefill = (quantized(decoder(where, n, PROMPT + TEXT), format) for n in (1, PROMPT))
     made = tmp_path / "out"
     report = edgekit.build(
         main, made, target="opencl", optimize="size", entries={"prefill": prefill}, verify=False

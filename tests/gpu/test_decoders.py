@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,29 +10,16 @@ from support.gpu_calls import Device
 from support.gpu_plans import run, stream
 from support.language_models import folder
 from support.opencl import opencl
+from support.small_decoders import FORMATS, decoder, quantized
 from support.webgpu import webgpu
 
-import edgekit
-from edgekit import Graph
 from edgekit.codegen.gpu.plan import GpuPlan, plan
 from edgekit.core.simulate import Session
 from edgekit.core.types import Array
 
 DEVICES: dict[str, Callable[[], Device]] = {"opencl": opencl, "wgsl": webgpu}
 POSITIONS = 64
-FORMATS: dict[str, dict[str, Any]] = {
-    "f32": {},
-    "int8": {"dtype": "int8", "activations": "dynamic"},
-    "int4": {"dtype": "int4", "activations": "dynamic"},
-    "int4_weights": {"dtype": "int4", "activations": "float32"},
-    "f16": {"dtype": "f16"},
-}
 KERNELS = {"rotary", "swiglu_f32", "scatter_rows_s32", "cached_attention_fours_s32_1_x1"}
-
-
-def decoder(name: str, format: str, where: Path, tokens: int = 1) -> Graph:
-    graph = edgekit.convert(folder(name)(where), dims={"positions": POSITIONS, "tokens": tokens}, name="net")
-    return edgekit.quantize_model(graph, None, **FORMATS[format])[0] if FORMATS[format] else graph
 
 
 def steps_of(device: Device, planned: GpuPlan) -> Callable[[dict[str, Array]], Array]:
@@ -50,7 +36,7 @@ def assert_near(found: Array, expected: Array) -> None:
 @pytest.mark.parametrize("format", FORMATS)
 def test_tokens_of_a_text_are_those_of_the_simulator(format: str, tmp_path: Path) -> None:
     """Each one is the most probable behind the ones before."""
-    graph = decoder("llama", format, tmp_path)
+    graph = quantized(decoder(folder()(tmp_path), positions=POSITIONS), format)
     planned = plan(graph)
     assert not planned.segments
     assert {d.kernel.name for d in planned.dispatches} >= KERNELS
@@ -64,11 +50,11 @@ def test_tokens_of_a_text_are_those_of_the_simulator(format: str, tmp_path: Path
 
 
 @pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize("format", ["int8", "int4"])
+@pytest.mark.parametrize("format", ["int8 dynamic", "int4 dynamic"])
 @pytest.mark.parametrize("name", ["llama", "qwen3", "smollm3"])
 def test_several_tokens_a_run(name: str, format: str, device: str, tmp_path: Path) -> None:
     """As prefill reads a prompt."""
-    graph = decoder(name, format, tmp_path, tokens=5)
+    graph = quantized(decoder(folder(name)(tmp_path), 5), format)
     planned = plan(graph)
     assert not planned.segments
     text = np.random.default_rng(5).integers(0, 40, (3, 5)).astype(np.int32)
@@ -80,15 +66,14 @@ def test_several_tokens_a_run(name: str, format: str, device: str, tmp_path: Pat
         np.testing.assert_array_equal(found.argmax(-1), expected.argmax(-1))
 
 
-@pytest.mark.parametrize("format", ["f32", "int8", "int4"])
+@pytest.mark.parametrize("format", ["f32", "int8 dynamic", "int4 dynamic"])
 @pytest.mark.parametrize("name", ["t5", "bart"])
 def test_encoders_and_decoders(name: str, format: str, tmp_path: Path) -> None:
     """As transformers exports them: positions are integers of 64 bits, and T5 computes with them."""
-    network, how = EncoderDecoder(name, tmp_path), FORMATS[format]
-    graphs = [network.encoder, network.decoder]
-    encoder, decoder = [edgekit.quantize_model(g, None, **how)[0] for g in graphs] if how else graphs
-    memory, logits = network.simulated(encoder, decoder)
-    encoding, decoding = plan(encoder), plan(decoder)
+    network = EncoderDecoder(name, tmp_path)
+    halves = [quantized(graph, format) for graph in (network.encoder, network.decoder)]
+    memory, logits = network.simulated(*halves)
+    encoding, decoding = map(plan, halves)
     assert not encoding.segments + decoding.segments
     (found,) = run(opencl(), encoding, {"input_ids": network.source}).values()
     assert_near(found, memory)
