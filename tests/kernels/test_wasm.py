@@ -10,6 +10,7 @@ from support.blocks import with_zeros
 from support.edge_families import long_lines
 from support.generated import units
 from support.integer_bench import Bench, Family, Seeded
+from support.more_integer_families import wide_matrices
 from support.tools import require, require_module, require_shared
 
 from edgekit.codegen.compilation import toolchain, wasm
@@ -110,6 +111,7 @@ FAMILIES: tuple[Family, ...] = (
     families.sums,
     families.products,
     families.long_rows,
+    wide_matrices,
 )
 
 
@@ -155,6 +157,7 @@ def test_integers_of_any_shape(name: str, optimize: Optimize, tmp_path: Path) ->
     assert {"conv2d", "depthwise2d"} <= found, kernels(program)
     variants = ("_one_scale",) if isa == "relaxed" else ("_one_scale", "_winograd")
     assert all(any(f.endswith(f"{v}__{isa}") for f in kernels(program)) for v in variants), kernels(program)
+    assert any(f.startswith("matmul") and f.endswith("__wasm") for f in kernels(program))
     check(program, drive(program, tmp_path, optimize), [bench.inputs])
 
 

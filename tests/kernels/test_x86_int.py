@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from support import integer_families as families
 from support.integer_bench import Bench, Family, Seeded
+from support.more_integer_families import wide_matrices
 from support.tools import require_shared
 from support.x86 import called, check, drive, is_emulated, load, on_each
 
@@ -19,7 +20,6 @@ from edgekit.core import target as targets
 from edgekit.core.ops.arithmetic import Add, Sub
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
-from edgekit.core.ops.matmul import MatMul
 from edgekit.core.ops.pool2d import Pool2d
 from edgekit.core.passes.simplify import simplify
 from edgekit.core.types import DType
@@ -77,14 +77,6 @@ def wide_averages(b: Bench) -> None:
     b.result(op, x, quant=b.builder.type(x).quant)
 
 
-def matrices(b: Bench) -> None:
-    """Products of more rows than a tile has, of columns that fill vectors or not, dense and turned."""
-    rows, inner, columns = 4 + b.size(40), b.pick((b.width(), b.size(300))), b.pick((b.width(), b.size(150)))
-    turned = b.pick(((), (0, 2, 1)))
-    right = (columns, inner) if turned else (inner, columns)
-    b.result(MatMul((), turned), b.input(2, rows, inner), b.input(b.size(2), *right), quant=b.quant())
-
-
 FAMILIES: tuple[Family, ...] = (
     families.convolutions,
     wide_convolutions,
@@ -96,8 +88,8 @@ FAMILIES: tuple[Family, ...] = (
     layers_without_negative_results,
     wide_sums,
     wide_averages,
-    matrices,
-    matrices,
+    wide_matrices,
+    wide_matrices,
 )
 
 

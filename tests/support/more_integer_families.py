@@ -59,6 +59,14 @@ def matrices(b: Bench) -> None:
     b.result(MatMul(*perms), *operands, quant=b.quant())
 
 
+def wide_matrices(b: Bench) -> None:
+    """Products of more rows than a tile has, of columns that fill vectors or not, dense and turned."""
+    rows, inner, columns = 4 + b.size(40), b.pick((b.width(), b.size(300))), b.pick((b.width(), b.size(150)))
+    turned = b.pick(((), (0, 2, 1)))
+    right = (columns, inner) if turned else (inner, columns)
+    b.result(MatMul((), turned), b.input(2, rows, inner), b.input(b.size(2), *right), quant=b.quant())
+
+
 def norms(b: Bench) -> None:
     n = b.pick((b.width(), b.size(300), b.size(300), b.size(3000)))
     x = b.input(b.size(3), n)

@@ -18,10 +18,10 @@ EK_INLINE int32_t ek_dynamic_range(const float *x, const int32_t n, float *scale
     int32_t i = 0;
     for (; i + 8 <= n; i += 8)
         EK_SIDE_BY_SIDE
-        for (int32_t k = 0; k < 8; k++) {
-            least[k] = x[i + k] < least[k] ? x[i + k] : least[k];
-            most[k] = x[i + k] > most[k] ? x[i + k] : most[k];
-        }
+    for (int32_t k = 0; k < 8; k++) {
+        least[k] = x[i + k] < least[k] ? x[i + k] : least[k];
+        most[k] = x[i + k] > most[k] ? x[i + k] : most[k];
+    }
     for (; i < n; i++) {
         lo = x[i] < lo ? x[i] : lo;
         hi = x[i] > hi ? x[i] : hi;
