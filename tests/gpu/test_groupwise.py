@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support.gpu_calls import Device, assert_computes, kernels_of
 from support.op_cases import as_graph
-from support.opencl import kernel_device
+from support.opencl import kernel_device, opencl
 from support.webgpu import webgpu
 
 from edgekit import api
@@ -73,6 +73,17 @@ def test_rows_of_tables(device: str) -> None:
     refused = assert_computes(DEVICES[device](), graph, given)
     assert {graph.type(name).dtype for name in refused} == {DType.F16, DType.BF16}
     assert {type(graph.producer(name).op) for name in refused} == {DenseGroupwise}
+
+
+@pytest.mark.parametrize("rows", [0, 2, 3])
+def test_few_rows(rows: int) -> None:
+    """None at all has nothing to compute."""
+    numbers, builder = np.random.default_rng(1), Builder()
+    x = builder.input("x", Type(DType.F32, (rows, 32)))
+    w, scale = numbers.integers(-8, 8, (5, 32)).astype(DType.S4.numpy), np.full((5, 1), 0.1, np.float32)
+    (y,) = builder.add(DenseGroupwise(32), x, *map(builder.const, (w, scale, np.zeros(5, np.float32))))
+    given = {x: numbers.normal(size=(rows, 32)).astype(np.float32)}
+    assert not assert_computes(opencl(), builder.graph("few", [x], [y]), given)
 
 
 def test_a_tied_table_is_there_once() -> None:
