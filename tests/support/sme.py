@@ -32,10 +32,10 @@ def load(cores: int = 1) -> Target:
     return replace(target, part_macs=1) if cores > 1 else target
 
 
-def build(program: Program, folder: Path, optimize: Optimize = "size", level: str = "-O1") -> Driver:
+def build(program: Program, folder: Path, optimize: Optimize = "size", *level: str) -> Driver:
     """Compiled with strict warnings."""
     names = units(written([program], folder, optimize), folder)
-    return Driver([program], names, folder, toolchain.find(program.target), [level, *STRICT])
+    return Driver([program], names, folder, toolchain.find(program.target), [*(level or ("-O1",)), *STRICT])
 
 
 def with_length(driver: Driver, bits: int) -> Driver:

@@ -48,7 +48,7 @@ EK_KERNEL void EK_FN(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
     const int flat = p->k_h == 1 && p->k_w == 1 && p->stride_h == 1 && p->stride_w == 1 && p->out_h == p->in_h
                      && p->out_w == p->in_w;
     const struct EK_FN_call call = {EK_SME_WINDOWS(p, x, scratch, 1, p->in_zero),
-        {w, b, m, e, (p->k_h * p->k_w * p->in_c + 3) / 4, p->out_c, p->zero, p->lo, p->hi}, y,
+        {w, b, m, e, (p->k_h * p->k_w * p->in_c + 3) / 4, p->out_c, p->zero, p->lo, p->hi, 0}, y,
         p->batch * p->out_h * p->out_w, flat};
     EK_RUN_STREAMING(EK_FN_streaming, &call);
 }

@@ -33,6 +33,6 @@ EK_KERNEL void EK_FN(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
     uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
 {
     const struct EK_FN_call call = {x, y, scratch, p->rows, p->inputs,
-        {w, b, m, e, (p->inputs + 3) / 4, p->outputs, p->zero, p->lo, p->hi}};
+        {w, b, m, e, (p->inputs + 3) / 4, p->outputs, p->zero, p->lo, p->hi, 0}};
     EK_RUN_STREAMING(EK_FN_streaming, &call);
 }

@@ -42,13 +42,15 @@ EK_INLINED void ek_sme_sums_f32(const float *panel, const int32_t steps, const v
     const svbool_t each = svwhilelt_b32(0, lanes);
     const svfloat32_t one = svdup_f32(1.0F);
     svzero_za();
-    svmopa_za32_m(0, each, each, one, svld1(each, b + o));
-    if (vectors > 1)
-        svmopa_za32_m(1, each, each, one, svld1(each, b + o + lanes));
-    if (vectors > 2)
-        svmopa_za32_m(2, each, each, one, svld1(each, b + o + 2 * lanes));
-    if (vectors > 3)
-        svmopa_za32_m(3, each, each, one, svld1(each, b + o + 3 * lanes));
+    if (b) {
+        svmopa_za32_m(0, each, each, one, svld1(each, b + o));
+        if (vectors > 1)
+            svmopa_za32_m(1, each, each, one, svld1(each, b + o + lanes));
+        if (vectors > 2)
+            svmopa_za32_m(2, each, each, one, svld1(each, b + o + 2 * lanes));
+        if (vectors > 3)
+            svmopa_za32_m(3, each, each, one, svld1(each, b + o + 3 * lanes));
+    }
     ek_sme_add_f32(panel, steps, (const float *)(const void *)ek_sme_outputs(w, steps, o),
         (const float *)(const void *)ek_sme_outputs(w, steps, o + lanes),
         (const float *)(const void *)ek_sme_outputs(w, steps, o + 2 * lanes),
@@ -57,7 +59,7 @@ EK_INLINED void ek_sme_sums_f32(const float *panel, const int32_t steps, const v
 
 /* A layer as its kernel sees it: packed operands, steps of a row, and bounds. */
 struct ek_sme_layer_f32 {
-    const float *w, *b;
+    const float *w, *b; /* without biases b is null */
     int32_t steps, outputs;
     float lo, hi;
 };

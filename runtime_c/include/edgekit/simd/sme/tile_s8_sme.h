@@ -18,26 +18,43 @@
             svmopa_za32_m(3, all, all, ek_rows, svld1(all, w3 + (at)));                                      \
     }
 
-/* Biases of outputs from `o` on and products of so many steps, for `vectors` vectors. */
-EK_INLINED void ek_sme_sums_s8(const int8_t *panel, const int32_t steps, const void *w, const int32_t *b,
-    const int32_t o, const int32_t vectors) EK_STREAMING
+/* A layer as its kernel sees it: packed operands, steps of a row, bounds, and what is added to the sums of each row of a panel,
+ * or null. */
+struct ek_sme_layer_s8 {
+    const int8_t *w;
+    const int32_t *b, *m;
+    const int8_t *e;
+    int32_t steps, outputs, zero, lo, hi;
+    const int32_t *terms;
+};
+
+/* Biases of outputs from `o` on and all products, for `vectors` vectors. */
+EK_INLINED void ek_sme_sums_s8(
+    const struct ek_sme_layer_s8 *p, const int8_t *panel, const int32_t o, const int32_t vectors) EK_STREAMING
 {
-    const int32_t lanes = ek_sme_lanes();
+    const int32_t lanes = ek_sme_lanes(), *b = p->b + o;
     const svbool_t all = svwhilelt_b8(0, 4 * lanes), each = svwhilelt_b32(0, lanes);
-    const int8_t *w0 = (const int8_t *)ek_sme_outputs(w, steps, o);
-    const int8_t *w1 = (const int8_t *)ek_sme_outputs(w, steps, o + lanes);
-    const int8_t *w2 = (const int8_t *)ek_sme_outputs(w, steps, o + 2 * lanes);
-    const int8_t *w3 = (const int8_t *)ek_sme_outputs(w, steps, o + 3 * lanes);
-    const int64_t end = (int64_t)steps * EK_SME_STEP;
+    const int8_t *w0 = (const int8_t *)ek_sme_outputs(p->w, p->steps, o);
+    const int8_t *w1 = (const int8_t *)ek_sme_outputs(p->w, p->steps, o + lanes);
+    const int8_t *w2 = (const int8_t *)ek_sme_outputs(p->w, p->steps, o + 2 * lanes);
+    const int8_t *w3 = (const int8_t *)ek_sme_outputs(p->w, p->steps, o + 3 * lanes);
+    const int64_t end = (int64_t)p->steps * EK_SME_STEP;
     int64_t at = 0;
     svzero_za();
-    svaddha_za32_m(0, each, each, svld1(each, b + o));
+    svaddha_za32_m(0, each, each, svld1(each, b));
     if (vectors > 1)
-        svaddha_za32_m(1, each, each, svld1(each, b + o + lanes));
+        svaddha_za32_m(1, each, each, svld1(each, b + lanes));
     if (vectors > 2)
-        svaddha_za32_m(2, each, each, svld1(each, b + o + 2 * lanes));
+        svaddha_za32_m(2, each, each, svld1(each, b + 2 * lanes));
     if (vectors > 3)
-        svaddha_za32_m(3, each, each, svld1(each, b + o + 3 * lanes));
+        svaddha_za32_m(3, each, each, svld1(each, b + 3 * lanes));
+    if (p->terms) {
+        const svint32_t terms = svld1(each, p->terms);
+        svaddva_za32_m(0, each, each, terms);
+        svaddva_za32_m(1, each, each, terms);
+        svaddva_za32_m(2, each, each, terms);
+        svaddva_za32_m(3, each, each, terms);
+    }
     for (; at + 2 * EK_SME_STEP <= end; at += 2 * EK_SME_STEP) {
         EK_SMOPA_STEP(at)
         EK_SMOPA_STEP(at + EK_SME_STEP)
@@ -45,14 +62,6 @@ EK_INLINED void ek_sme_sums_s8(const int8_t *panel, const int32_t steps, const v
     if (at < end)
         EK_SMOPA_STEP(at)
 }
-
-/* A layer as its kernel sees it: packed operands, steps of a row, and bounds. */
-struct ek_sme_layer_s8 {
-    const int8_t *w;
-    const int32_t *b, *m;
-    const int8_t *e;
-    int32_t steps, outputs, zero, lo, hi;
-};
 
 /* The rows of a panel, one to four vectors of outputs from output `o` on. */
 EK_INLINED void ek_sme_tile_s8(const struct ek_sme_layer_s8 *p, const void *panel, int8_t *y,
@@ -63,7 +72,7 @@ EK_INLINED void ek_sme_tile_s8(const struct ek_sme_layer_s8 *p, const void *pane
     const svbool_t each = svwhilelt_b32(0, lanes);
     const int32_t o1 = vectors > 1 ? o + lanes : o, o2 = vectors > 2 ? o + 2 * lanes : o,
                   o3 = vectors > 3 ? o + 3 * lanes : o;
-    ek_sme_sums_s8((const int8_t *)panel, p->steps, p->w, p->b, o, vectors);
+    ek_sme_sums_s8(p, (const int8_t *)panel, o, vectors);
     const svint32_t m0 = svld1(each, p->m + o), m1 = svld1(each, p->m + o1), m2 = svld1(each, p->m + o2),
                     m3 = svld1(each, p->m + o3), e0 = ek_sme_exponents(rule, p->e, o, each),
                     e1 = ek_sme_exponents(rule, p->e, o1, each), e2 = ek_sme_exponents(rule, p->e, o2, each),
