@@ -16,6 +16,7 @@ from support.streams import recurrent, ring, with_segments
 from support.tools import require_module
 from support.webgpu_pages import NAMED, listed, on_gpu, visited
 
+from edgekit.core import simulate
 from edgekit.core.simulate import Session
 from edgekit.core.text.sampler import Sampler
 from edgekit.core.types import Array
@@ -148,6 +149,24 @@ def test_states_that_begin_with_other_numbers(chromium: Browser, tmp_path: Path)
 def test_states_that_segments_read_and_write(chromium: Browser, tmp_path: Path) -> None:
     found, right = on_gpu(chromium, with_segments(), tmp_path, 3)
     np.testing.assert_allclose(np.array(found), np.array(right), rtol=1e-4, atol=1e-4)
+
+
+def test_entries_with_segments_take_turns(chromium: Browser, tmp_path: Path) -> None:
+    require_module("ziglang")
+    graph = with_segments()
+    made = package(graph, tmp_path / "library", "webgpu", entries={"same": graph})
+    script = """
+        const model = await createGpuModel({ gpu: "require" });
+        const answers = [];
+        for (const [i, [x]] of samples.entries()) {
+          const runner = i % 2 ? model.entries.same : model;
+          answers.push([Array.from(await runner.run(Float32Array.from(x)))]);
+        }
+        return answers;
+    """
+    steps = [dict(simulate.random_inputs(graph, seed)) for seed in range(4)]
+    found = visited(chromium, made, tmp_path, listed(steps), script)
+    np.testing.assert_allclose(np.array(found), np.array(simulated(graph, steps)), rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("seed", range(2))

@@ -126,11 +126,11 @@ def test_states_stay_on_the_cpu_only_where_all_entries_have_them_there() -> None
     """An entry that computes on the device what the other one computes on the CPU."""
     program = compile_graph(with_segments(), target.load("opencl"))
     alone, both = (with_entries(program, entries) for entries in ({}, {"same": with_segments()}))
-    assert set(alone.gpu_plans[0].states) == {"later", "before"}
-    assert [set(found.states) for found in both.gpu_plans] == [{"later", "before"}] * 2
+    assert set(alone.gpu_plans[0].states) == {"later", "before", "sent"}
+    assert [set(found.states) for found in both.gpu_plans] == [{"later", "before", "sent"}] * 2
     assert [part.name for part in both.segments] == ["segmented_cpu1", "segmented_same_cpu1"]
     other = with_entries(program, {"other": without_segments()})
-    assert [set(found.states) for found in other.gpu_plans] == [{"own", "later", "before"}] * 2
+    assert [set(found.states) for found in other.gpu_plans] == [{"own", "later", "before", "sent"}] * 2
     assert [found.segments != () for found in other.gpu_plans] == [True, False]
 
 

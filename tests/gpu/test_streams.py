@@ -64,10 +64,10 @@ def test_states_of_one_segment_stay_on_the_cpu() -> None:
     planned = plan(with_segments())
     (segment,) = planned.segments
     assert [s.input for s in segment.graph.states] == ["own"]
-    assert set(planned.states) == {"later", "before"}
+    assert set(planned.states) == {"later", "before", "sent"}
     image = 4 * 24 * 24 * 32
     (found,) = summary(planned).segments
-    assert (found.read_bytes, found.written_bytes) == (2 * image, image)  # `own` is in neither
+    assert (found.read_bytes, found.written_bytes) == (3 * image, 2 * image)  # `own` is in neither
 
 
 # Two streams, of which one goes on while the other one is started anew, beside those of the CPU: on a device,

@@ -47,12 +47,12 @@ def ring(frames: int = 6) -> Graph:
 
 
 def with_segments() -> Graph:
-    """Of three states, one segment alone has `own`; kernels read what it writes to `later`, and it reads what
-    they write to `before`."""
+    """Of four states, one segment alone has `own`; it reads what kernels write to `before`, writes `sent` for
+    kernels, and `later` for kernels and for itself."""
     net = Remembering(_F32)
     x = net.x(1, SIZE, SIZE, 24)
     start = np.zeros((1, SIZE, SIZE, 32), np.float32)
-    own, later, before = (net.state(name, start) for name in ("own", "later", "before"))
+    own, later, before, sent = (net.state(name, start) for name in ("own", "later", "before", "sent"))
 
     def convolution(x: str, name: str = "") -> str:
         n = net.type(x).shape[3]
@@ -60,14 +60,18 @@ def with_segments() -> Graph:
         bias = net.const(normal(_F32, 32, scale=0.1))
         return net.one(Conv2d((1, 1), (1, 1, 1, 1)), x, w, bias, name=name)
 
-    tenth = np.float32(0.1)
-    first = net(Add(), convolution(x), later)
-    images = [net(Cumulative("sum", axis), image) for axis, image in ((2, first), (2, before), (1, own))]
-    little = net(Mul(), net(Add(), net(Add(), images[0], images[1]), images[2]), np.float32(1e-3))
+    first = net(Add(), net(Add(), convolution(x), later), sent)
+    images = [
+        net(Cumulative("sum", axis), image) for axis, image in ((2, first), (2, before), (1, own), (1, later))
+    ]
+    both = [net(Add(), *pair) for pair in (images[:2], images[2:])]
+    little = net(Mul(), net(Add(), *both), np.float32(1e-3))
     total = net(Cumulative("sum", 1), little, name="total")
-    sums = net(Mul(), total, tenth, name="sums")
+    sums = net(Cumulative("sum", 2), net(Mul(), total, np.float32(0.01)), name="sums")
+    back = net(Cumulative("sum", 2, reverse=True), net(Mul(), total, np.float32(0.02)), name="back")
     second = convolution(sums)
-    return net.remembering([convolution(second, "y")], {own: total, later: sums, before: second}, "segmented")
+    following = {own: total, later: sums, before: second, sent: back}
+    return net.remembering([convolution(second, "y")], following, "segmented")
 
 
 def without_segments() -> Graph:
@@ -75,6 +79,6 @@ def without_segments() -> Graph:
     net = Remembering(_F32)
     x = net.x(1, SIZE, SIZE, 32)
     start = np.zeros((1, SIZE, SIZE, 32), np.float32)
-    states = [net.state(name, start) for name in ("own", "later", "before")]
+    states = [net.state(name, start) for name in ("own", "later", "before", "sent")]
     following = {name: net(Add(), name, x) for name in states}
     return net.remembering([net(Tanh(), following["own"], name="y")], following, "segmented")
