@@ -42,6 +42,7 @@ class Module:
     verification: verify.Verification | None
     parts: tuple[Part, ...] = ()  # weights that JavaScript brings into its memory; none: they are in it
     room: int = 0  # bytes of memory for them
+    text: bytes = b""  # a module of tokenizer and sampler alone, for a model that runs on GPUs
 
 
 def link(
@@ -79,6 +80,10 @@ def link(
             (folder / _ROOM).write_text(room(program), encoding="utf-8")
             linked = [_ROOM if name == f"{program.name}_weights.o" else name for name in objects]
         data, pages = _linked(program, linked, folder, compiler, optimize, stack, threads)
+        words = b""
+        if program.target.gpu and text_of(program):
+            (folder / ENTRY).write_text(text_entry(program), encoding="utf-8")
+            words, _ = _linked(program, objects, folder, compiler, optimize, stack, threads=False)
         verified = None
         if check or (check is None and not runner.why_not_here(program.target)):
             driver = verify.drive(program, objects, folder, compiler, optimize)
@@ -89,7 +94,7 @@ def link(
                 verify.insist(verified)
     own = parts(program) if apart else ()
     size = sum(len(block) for _, block in weight_blocks(program)) if apart else 0
-    return Module(program.target.name, threads, data, pages, stack, verified, own, size)
+    return Module(program.target.name, threads, data, pages, stack, verified, own, size, words)
 
 
 def room(program: Program) -> str:
@@ -103,7 +108,6 @@ def entry(program: Program, stack: int, threads: bool, brings_weights: bool = Fa
     ports = [f"ek_port_{port.c}" for port in (*program.inputs, *program.outputs)]
     state = ["&ek_module_state"] * bool(program.states)
     arguments = [*(ports if program.ports == "caller" else ()), *state, "ek_module_arena"]
-    prefill = f"{program.name}_prefill"
     return (
         environment()
         .get_template("npm/module.c.j2")
@@ -118,7 +122,20 @@ def entry(program: Program, stack: int, threads: bool, brings_weights: bool = Fa
             align=max(program.target.align, 16),
             arguments=Code(", ".join(arguments)),
             brings_weights=brings_weights,
-            prefill_number=next((i for i, e in enumerate(program.entries, 1) if e.name == prefill), 0),
+        )
+    )
+
+
+def text_entry(program: Program) -> str:
+    """The C file of tokenizer and sampler alone: of the library, what it does not call is not linked."""
+    return (
+        environment()
+        .get_template("npm/text_module.c.j2")
+        .render(
+            p=program,
+            version=edgekit.__version__,
+            guard=program.name.upper(),
+            text=text_of(program),
         )
     )
 

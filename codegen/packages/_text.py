@@ -20,26 +20,28 @@ class Text:
     suffix: list[int]
     bytes: int
     form: DecoderForm
-    prefill: DecoderForm | None  # the entry that reads prompts
+    prefill: DecoderForm | None  # of the entry that reads prompts
+    prefill_number: int  # of that entry, from 1 on; 0: there is none
 
 
 def text_of(program: Program) -> Text | None:
-    """None for a model that has no tokenizer in C, that is no decoder, or that runs on GPUs."""
+    """None for a model that has no tokenizer in C, or that is no decoder."""
     tokenizer, form = program.graph.tokenizer, DecoderForm.of(program.graph)
-    if tokenizer is None or form is None or form.rows != form.chunk or program.target.gpu:
+    if tokenizer is None or form is None or form.rows != form.chunk:
         return None
     tables = Tables(tokenizer)
     if tables.unsupported:
         return None
     ends = [*tokenizer.prefix], [*tokenizer.suffix]
-    return Text(tables.count, *ends, _BYTES * form.positions, form, prefill_of(program))
+    number, prefill = prefill_of(program)
+    return Text(tables.count, *ends, _BYTES * form.positions, form, prefill, number)
 
 
-def prefill_of(program: Program) -> DecoderForm | None:
-    """The form of the entry that reads prompts for the main one."""
+def prefill_of(program: Program) -> tuple[int, DecoderForm | None]:
+    """The entry that reads prompts for the main one: its number from 1 on, or 0, and its form."""
     main = DecoderForm.of(program.graph)
-    for entry in program.entries if program.ports == "caller" else ():
+    for number, entry in enumerate(program.entries if program.ports == "caller" else (), 1):
         form = DecoderForm.of(entry.graph)
         if entry.name == f"{program.name}_prefill" and form and main and form.reads_for(main):
-            return form
-    return None
+            return number, form
+    return 0, None

@@ -72,6 +72,7 @@ def make(request: PackageRequest) -> Package:
     cpu = _segments(request)
     stem = program.name
     modules, weights = _with_weights(stem, list(_modules(request)))
+    words = modules[-1][2].text
     has_threads = _has_threads(modules)
     inlined = _inlined(stem, modules)
     text = _text(request, modules, web, inlined, weights)
@@ -93,11 +94,12 @@ def make(request: PackageRequest) -> Package:
     }
     if web:
         files |= {
-            f"{stem}.gpu.js": text("gpu.js.j2", dot4=DOT4, gpu_cpu_bytes=len(cpu)),
+            f"{stem}.gpu.js": text("gpu.js.j2", dot4=DOT4, gpu_cpu_bytes=len(cpu), text_bytes=len(words)),
             f"{stem}.gpu.d.ts": text("gpu.d.ts.j2"),
             f"{stem}.gpu.thread.js": text("thread.js.j2", on_gpu=True),
             f"{stem}.gpu.bin": web.weights,
             **({f"{stem}.cpu.wasm": cpu} if cpu else {}),
+            **({f"{stem}.text.wasm": words} if words else {}),
         }
     for helper in request.helpers:
         files |= {
@@ -385,6 +387,10 @@ def _notes(
             parts += f" + {name} {len(file.data):,}"
         yield "npm", f"{shipped} KB = {parts}; memory {module.pages * wasm.PAGE // 1024} KiB"
     if f"{stem}.gpu.js" in files:
-        names = [name for end in ("gpu.js", "gpu.bin", "cpu.wasm") if (name := f"{stem}.{end}") in files]
+        names = [
+            name
+            for end in ("gpu.js", "gpu.bin", "cpu.wasm", "text.wasm")
+            if (name := f"{stem}.{end}") in files
+        ]
         shipped = kilobytes(sum(len(files[name]) for name in names))
         yield "webgpu", f"{shipped} KB = {' + '.join(f'{name} {len(files[name]):,}' for name in names)}"
