@@ -3,7 +3,8 @@
     pip install litert-torch ai-edge-quantizer pnnx ncnn MNN openvino nncf    (beside torch and bench)
     python -m benchmarks.x86_threads [--only MobileNet] [--dry]
 
-Runtimes take turns; before each turn all sleep, because the threads of the one before spin for a while.
+Everything is made first; then it waits until nothing else runs on the machine. Runtimes take turns; before
+each turn all sleep, because the threads of the one before spin for a while.
 """
 
 from __future__ import annotations
@@ -15,10 +16,12 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import torch
 
 from benchmarks.results import busy, machine, table, write_section
 from benchmarks.threads_networks import Source, networks
@@ -75,29 +78,37 @@ def _once(peer: Peer, times: int) -> float:
     return (time.perf_counter() - start) / times
 
 
-def measure(source: Source, kind: str, options: argparse.Namespace) -> tuple[Timing, dict[str, float]]:
-    """How long all take, and how close they are, in decibels. Wrong answers take no part."""
-    import torch
+@dataclass(frozen=True)
+class Prepared:
+    """Everything that runs a network, and how close the answers are, in decibels."""
 
-    with tempfile.TemporaryDirectory() as scratch:
-        folder = Path(scratch)
-        (image,) = source.images(1)
-        with torch.no_grad():
-            expected: Array = source.net(torch.from_numpy(image)).numpy()
-        runners = {OURS: ours(source, kind, options.target, options.threads, folder)}
-        runners |= dict(peers(source, kind, options.threads, folder))
-        close = {}
-        for name, peer in runners.items():
-            peer.run()
-            close[name] = decibels(peer.answer(), expected)
-        right = {name: peer for name, peer in runners.items() if close[name] >= LEAST[kind]}
-        if OURS not in right:
-            sys.exit(f"error: EdgeKit's answer to {source.title} in {kind} is {close[OURS]:.1f} dB")
-        return compare(right, options.rounds), close
+    title: str
+    kind: str
+    close: Mapping[str, float]
+    runners: Mapping[str, Peer]  # whose answers are right
+
+
+def prepared(source: Source, kind: str, target: str, threads: int, folder: Path) -> Prepared:
+    """What runs a network. Wrong answers take no part."""
+    (image,) = source.images(1)
+    with torch.no_grad():
+        expected: Array = source.net(torch.from_numpy(image)).numpy()
+    runners = {OURS: ours(source, kind, target, threads, folder)}
+    runners |= dict(peers(source, kind, threads, folder))
+    close = {}
+    for name, peer in runners.items():
+        peer.run()
+        close[name] = decibels(peer.answer(), expected)
+    right = {name: peer for name, peer in runners.items() if close[name] >= LEAST[kind]}
+    title = f"{source.title}, {kind}"
+    print(title, *(f"{name} {value:.0f} dB" for name, value in close.items()), sep="  ", flush=True)
+    if OURS not in right:
+        sys.exit(f"error: EdgeKit's answer to {title} is {close[OURS]:.1f} dB")
+    return Prepared(title, kind, close, right)
 
 
 def main() -> None:
-    """Measure, print, write docs/performance.md."""
+    """Make everything, wait for a quiet machine, measure, print, write docs/performance.md."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -106,43 +117,54 @@ def main() -> None:
     parser.add_argument("--target", default="x86-64-avx512")
     parser.add_argument("--only", default="", help="part of a title")
     parser.add_argument("--kinds", nargs="*", default=["float32", "int8"])
-    parser.add_argument("--dry", action="store_true", help="print only")
+    parser.add_argument("--dry", action="store_true", help="print only, on a busy machine, too")
     options = parser.parse_args()
-    if not options.dry and os.getloadavg()[0] > MAX_LOAD:
-        sys.exit(f"error: the machine is busy: load {os.getloadavg()[0]:.1f}; --dry prints only")
+    chosen = [source for source in networks() if options.only in source.title]
+    with tempfile.TemporaryDirectory() as scratch:
+        ready = []
+        for kind in options.kinds:
+            for number, source in enumerate(chosen):
+                folder = Path(scratch) / f"{kind}{number}"
+                folder.mkdir()
+                ready.append(prepared(source, kind, options.target, options.threads, folder))
+        while not options.dry and os.getloadavg()[0] > MAX_LOAD:
+            time.sleep(5)
+        text = measured(ready, options.rounds, options.threads)
+    print(text)
+    if not options.dry:
+        write_section("x86_threads", f"x86-64 with {options.threads} threads", text)
+
+
+def measured(ready: Sequence[Prepared], rounds: int, threads: int) -> str:
+    """The table and its note."""
     load = busy()
     rows: list[list[str]] = []
     gains: dict[str, list[float]] = {}
     missing = []
-    for kind in options.kinds:
-        for source in (s for s in networks() if options.only in s.title):
-            timing, close = measure(source, kind, options)
-            others = [name for name in timing.rounds[0] if name != OURS]
-            missing += [f"{name} ({source.title}, {kind})" for name in close if name not in timing.rounds[0]]
-            ratio = timing.ratio(min(others, key=timing.best), OURS)
-            gains.setdefault(kind, []).append(ratio)
-            row = [f"{source.title}, {kind}", f"{timing.best(OURS):.2f}", f"{ratio:.2f}"]
-            row.append(", ".join(f"{name} {timing.best(name):.2f}" for name in others))
-            rows.append([*row, ", ".join(f"{close[n]:.0f}" for n in close) if kind == "int8" else ""])
-            print(*rows[-1], sep="  ", flush=True)
+    for each in ready:
+        timing = compare(each.runners, rounds)
+        others = [name for name in each.runners if name != OURS]
+        missing += [f"{name} ({each.title})" for name in each.close if name not in each.runners]
+        ratio = timing.ratio(min(others, key=timing.best), OURS)
+        gains.setdefault(each.kind, []).append(ratio)
+        row = [each.title, f"{timing.best(OURS):.2f}", f"{ratio:.2f}"]
+        row.append(", ".join(f"{name} {timing.best(name):.2f}" for name in others))
+        rows.append([*row, ", ".join(f"{dB:.0f}" for dB in each.close.values()) * (each.kind == "int8")])
+        print(*rows[-1], sep="  ", flush=True)
     for kind, ratios in gains.items():
         mean = math.exp(statistics.fmean(map(math.log, ratios)))
         rows.append([f"geometric mean, {kind}", "", f"{mean:.2f}", "", ""])
-    left_out = f"Left out, because their answers differ: {', '.join(missing)}." if missing else ""
     note = _NOTE.format(
-        threads=options.threads,
-        rounds=options.rounds,
+        threads=threads,
+        rounds=rounds,
         turn=_SECONDS * 1e3,
         pause=_PAUSE * 1e3,
-        missing=left_out,
+        missing=f"Left out, because their answers differ: {', '.join(missing)}." if missing else "",
         load=load(),
         peers=versions(),
         machine=machine(),
     ).strip()
-    text = table(["ms", OURS, "times faster", "peers", "dB"], rows) + "\n\n" + note
-    print(text)
-    if not options.dry:
-        write_section("x86_threads", "x86-64 with two threads", text)
+    return table(["ms", OURS, "times faster", "peers", "dB"], rows) + "\n\n" + note
 
 
 if __name__ == "__main__":
