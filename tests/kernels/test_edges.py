@@ -18,7 +18,6 @@ from support.real_edge_families import REAL_FAMILIES
 
 from edgekit.codegen.execution.driver import BACKWARDS, Driver
 from edgekit.codegen.execution.runner import is_native, runs_threads
-from edgekit.codegen.kernels.sources import instantiate
 from edgekit.codegen.lowering import call_rules
 from edgekit.codegen.lowering.lower import lower
 from edgekit.codegen.program import Program, compile_graph
@@ -53,6 +52,11 @@ def convolutions(dtype: DType, b: Bench) -> None:
     for height, width, kernel, stride, depth, outputs in (
         (20, 32, 3, 1, 8, 16),  # Winograd
         (40, 17, 3, 2, 20, 24),  # strided
+        (10, 10, 3, 1, 8, 128),  # Winograd, few tiles a part
+        (14, 11, 3, 1, 8, 12),
+        (20, 20, 3, 2, 16, 48),  # strided, few tiles a part
+        (24, 8, 3, 2, 16, 24),
+        (13, 12, 3, 1, 4, 36),
         (33, 5, 3, 1, 4, 7),
         (30, 9, 5, 1, 3, 3),
         (27, 3, 3, 1, 5, 12),
@@ -148,17 +152,19 @@ def test_layers_of_floats_at_the_edges(name: str, tmp_path: Path) -> None:
     # The memory of a board does not hold them all.
     for families in (REAL_FAMILIES, REAL_LAYERS) if target.board else ((*REAL_FAMILIES, *REAL_LAYERS),):
         graph, inputs, expected = drawn(families, 1)
-        program = compile_graph(graph, in_parts(target, 3))
+        alone, program = compile_graph(graph, target), compile_graph(graph, in_parts(target, 3))
         found += parts(program)
-        alone = [step for layer in lower(graph, target) for step in layer.steps if isinstance(step, Call)]
-        for line, call in zip(program.lines, alone, strict=True):
-            one = instantiate(call, target), call.params
-            assert (line.kernel, line.call.params) == one, "another call for one core"
+        for line, one in zip(program.lines, alone.lines, strict=True):
+            same = line.kernel, line.call.params
+            assert same == (one.kernel, one.call.params), "another call for one core"
         is_slow = name.startswith("x86") and x86.is_emulated(target)  # unoptimized, a run takes half a minute
-        driver = drive(program, tmp_path, ("-O1",) if is_slow else ())
-        whole = driver.run(program, inputs)
-        x86.check_results(program, whole, expected)
-        assert differing(program, driver, inputs, whole) == []
+        whole, driver = (
+            drive(each, tmp_path / folder, ("-O1",) if is_slow else ())
+            for each, folder in ((alone, "whole"), (program, "parts"))
+        )
+        results = whole.run(alone, inputs)
+        x86.check_results(alone, results, expected)
+        assert differing(program, driver, inputs, results, 0) == []
     assert found > 100
 
 

@@ -10,7 +10,8 @@
  * @pack w: winograd H W O/8! I o8
  * @scratch 144 * (min((out_h + 3) // 4, (15 + (out_w + 3) // 4) // ((out_w + 3) // 4))
  * @scratch * ((out_w + 3) // 4) * (in_c + out_c) + 32)
- * @split out_h/4 * ((15 + (out_w + 3) // 4) // ((out_w + 3) // 4)) */
+ * @split out_h/4
+ * @split out_h >= 4 + 4 * ((2 if (out_c - 1) % 64 >= 16 and (out_c - 1) % 16 >= 8 else 4) // ((out_w + 3) // 4)) */
 /* Convolution by Winograd's algorithm with weights of 16 bits. Their points are stored in 32 bits, as they would not
  * be exact: for small layers only.
  * @as avx2/conv2d.winograd_bf16
@@ -163,16 +164,17 @@ EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
     EK_ADD(const EK_T *EK_RESTRICT r, ) EK_T *EK_RESTRICT y, uint8_t *EK_RESTRICT scratch,
     const struct EK_STRUCT *p)
 {
+    /* Bands are about as high, so that none has few tiles: few split each sum, which rounds differently. */
     const int32_t down = (p->out_h + 3) / 4, across = (p->out_w + 3) / 4, most = (15 + across) / across;
-    const int32_t count = down < most ? down : most, whole = down / count * count;
+    const int32_t bands = (down + most - 1) / most;
     float *work = (float *)(void *)scratch;
     const float *weights = (const float *)(const void *)w;
     for (int32_t n = 0; n < p->batch;
         n++, x += p->in_h * p->in_w * p->in_c, y += p->out_h * p->out_w * p->out_c) {
-        for (int32_t t = 0; t < whole; t += count)
-            EK_FN_band(x, weights, b, EK_ADD(r, ) y, work, 4 * t, count, p);
-        if (whole < down)
-            EK_FN_band(x, weights, b, EK_ADD(r, ) y, work, 4 * whole, down - whole, p);
+        for (int32_t k = 0; k < bands; k++) {
+            const int32_t t = down * k / bands;
+            EK_FN_band(x, weights, b, EK_ADD(r, ) y, work, 4 * t, down * (k + 1) / bands - t, p);
+        }
         EK_ADD(r += p->out_h * p->out_w * p->out_c;)
     }
 }
