@@ -49,6 +49,7 @@ FAMILIES: tuple[Family, ...] = (
     families.softmaxes,
     families.attentions,
     more.phases,
+    more.wide_matrices,
 )
 NETWORKS = ("pretrainedResnet_quant", "kws_ref_model", "vww_96_int8", "ad01_int8")
 
@@ -85,6 +86,8 @@ def test_integers_of_any_shape(name: str, optimize: Optimize, tmp_path: Path) ->
     bench = integers(2026, 120 if optimize == "size" else 40)
     graph = bench.graph()
     program = compile_graph(graph, target)
+    isa = name.replace("aarch64", "neon").removeprefix("neon-")
+    assert any(f.startswith("matmul") for f in kernels(program, isa))
     found = drive([program], tmp_path, optimize).run(program, bench.inputs)
     expected = simulate.run(graph, bench.inputs)
     for output in bench.outputs:
