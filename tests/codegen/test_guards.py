@@ -200,5 +200,7 @@ def test_files_keep_branches(tmp_path: Path) -> None:
 
 
 def test_gpus_compute_both_sides() -> None:
+    """And the CPU of such a library one, as that of other targets."""
     program: Program = compile_graph(choosing(), target.load("opencl"))
-    assert program.branches == 0
+    assert [d.operator for d in program.gpu_plans[0].dispatches] == ["Dense", "Tanh", "Neg", "Where"]
+    assert program.branches == 1
