@@ -12,7 +12,8 @@ from edgekit.codegen.execution.driver import BACKWARDS
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.core import simulate
 from edgekit.core.builder import Builder
-from edgekit.core.ops.dynamic_quantize import DynamicQuantizeDense
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ops.dynamic_quantize import MAX_INPUTS, DynamicQuantizeDense
 from edgekit.core.target import Target
 from edgekit.core.types import Array, DType, Type
 
@@ -57,6 +58,48 @@ def test_other_layers_take_portable_c(tmp_path: Path) -> None:
     program, given = program_of(load("x86-64-avx2"), (7, 20))
     assert {k.function for k in program.kernels} == {"ek_dynamic_quantize_dense_ref__ref"}
     check(program, drive(program, tmp_path, ("-O2",)).run(program, given), given)
+
+
+OPERANDS = {
+    "x": Type(DType.S8, (2, 8)),
+    "x_scale": Type(DType.F32, ()),
+    "x_zero": Type(DType.S8, ()),
+    "w": Type(DType.S8, (3, 8)),
+    "scale": Type(DType.F32, (3,)),
+    "b": Type(DType.F32, (3,)),
+}
+
+
+@pytest.mark.parametrize(
+    ("operand", "type", "words"),
+    [
+        ("x", Type(DType.U8, (2, 8)), "takes plain s8"),
+        ("x", Type(DType.S8, (2, 7)), "has 7 features"),
+        ("w", Type(DType.S8, (3, 8, 1)), "takes x"),
+        ("x_scale", Type(DType.F32, (2,)), "one scale and one zero point"),
+        ("x_zero", Type(DType.S8, (2,)), "one scale and one zero point"),
+        ("scale", Type(DType.F32, ()), "a scale and a bias of each output"),
+        ("b", Type(DType.F32, (2,)), "a scale and a bias of each output"),
+    ],
+)
+def test_operands_that_do_not_fit_are_refused(operand: str, type: Type, words: str) -> None:
+    with pytest.raises(TypeError, match=words):
+        DynamicQuantizeDense().infer(*{**OPERANDS, operand: type}.values())
+
+
+def test_sums_beyond_32_bits_are_refused() -> None:
+    size = MAX_INPUTS + 1
+    wide = {**OPERANDS, "x": Type(DType.S8, (1, size)), "w": Type(DType.S8, (3, size))}
+    with pytest.raises(TypeError, match="do not fit into sums of 32 bits"):
+        DynamicQuantizeDense().infer(*wide.values())
+
+
+def test_weights_that_are_computed_are_refused() -> None:
+    builder = Builder()
+    operands = [builder.input(name, type) for name, type in OPERANDS.items()]
+    graph = builder.graph("layer", operands, builder.add(DynamicQuantizeDense(), *operands))
+    with pytest.raises(EdgeKitError, match="E0207"):
+        compile_graph(graph, load("x86-64-avx2"))
 
 
 def check(program: Program, found: dict[str, Array], given: dict[str, Array]) -> None:

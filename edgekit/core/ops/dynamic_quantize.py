@@ -71,15 +71,11 @@ class DynamicQuantizeDense(Op):
         outputs, inputs = w.type.shape
         if y.type.size == 0:
             return []
-        if w.value.data is None:
-            raise EdgeKitError("E0207", "weights of bytes that are computed at run time", w.name)
-        totals = w.value.data.astype(np.int32).sum(axis=1, dtype=np.int32)
-        sums = constant(f"{y.name}#sums", totals, "sums of the weights of outputs")
         return [
             Call(
                 "dynamic_quantize_dense",
                 {},
-                (x, x_scale, x_zero, w, sums, scale, b, y),
+                (x, x_scale, x_zero, w, _sums(w, y), scale, b, y),
                 {"rows": y.type.size // outputs, "inputs": inputs, "outputs": outputs},
                 macs=self.macs(*(a.type for a in ins)),
             )
@@ -131,11 +127,17 @@ class DynamicQuantizeLstm(Op):
         params = {"steps": steps, "batch": batch, "size": size, "reverse": int(self.reverse), "groups": 4}
         room = 4 * size * DType.F32.bytes + batch * size * DType.S16.bytes
         macs = self.macs(*(a.type for a in ins))
-        return [
-            Call(
-                "dynamic_quantize_lstm", {}, (*ins, *outs), params, results=len(outs), scratch=room, macs=macs
-            )
-        ]
+        x, r, *rest = ins
+        args = (x, r, _sums(r, outs[0]), *rest, *outs)
+        return [Call("dynamic_quantize_lstm", {}, args, params, results=len(outs), scratch=room, macs=macs)]
+
+
+def _sums(w: Arg, y: Arg) -> Arg:
+    """What the zero point of activations is multiplied by: the sums of the weights of outputs."""
+    if w.value.data is None:
+        raise EdgeKitError("E0207", "weights of bytes that are computed at run time", w.name)
+    totals = w.value.data.astype(np.int32).sum(axis=1, dtype=np.int32)
+    return constant(f"{y.name}#sums", totals, "sums of the weights of outputs")
 
 
 def quantized(x: Array) -> tuple[Array, np.float32, int]:

@@ -1,8 +1,8 @@
-/* Long short-term memory with dynamic quantization. Codes of the state less 128 are signed bytes: the sums of weights,
- * which correct that, are found once, as products with ones. See dynamic_rows_avx2.h.
+/* Long short-term memory with dynamic quantization. Codes of the state less 128 are signed bytes: the sums of weights
+ * correct that. See dynamic_rows_avx2.h.
  * @when size % 16 == 0
  * @pack r: G O/16! I/4! o16 i4
- * @scratch (49 + batch) * size */
+ * @scratch (32 + batch) * size */
 /* With VNNI.
  * @as avxvnni/dynamic_quantize_lstm
  * @when size % 16 == 0 */
@@ -24,8 +24,8 @@
 #include "edgekit/contracts/dynamic_quantize_lstm.h"
 
 /* What the gates get from bytes: sums of products with weights. */
-EK_INLINE void EK_FN_products(
-    const int8_t *EK_RESTRICT q, const int8_t *EK_RESTRICT r, int32_t *EK_RESTRICT sums, const int32_t size)
+EK_INLINE void EK_FN_products(const int8_t *EK_RESTRICT q, const int8_t *EK_RESTRICT r,
+    int32_t *EK_RESTRICT products, const int32_t size)
 {
     int32_t total = 0;
     for (int32_t i = 0; i < size; i++)
@@ -35,7 +35,7 @@ EK_INLINE void EK_FN_products(
         EK_UNROLLED_FOR(8, int32_t k = 0; k < EK_DR_VECTORS(EK_S8_KIND); k++)
             sum[k] = ek_dr_same(total * -EK_DR_OFFSET(EK_S8_KIND));
         ek_dr_products(sum, q, size, r + o * size, size, 1, EK_S8_KIND);
-        __builtin_memcpy(sums + o, sum, sizeof sum);
+        __builtin_memcpy(products + o, sum, sizeof sum);
     }
 }
 
@@ -50,19 +50,16 @@ EK_INLINE float EK_FN_state(
     return scale;
 }
 
-EK_KERNEL void EK_FN(const float *EK_RESTRICT x, const int8_t *EK_RESTRICT r, const float *EK_RESTRICT scale,
-    const int32_t *EK_RESTRICT zero, const float *EK_RESTRICT h0, const float *EK_RESTRICT c0,
-    float *EK_RESTRICT y, float *EK_RESTRICT h, float *EK_RESTRICT c, uint8_t *EK_RESTRICT scratch,
-    const struct EK_STRUCT *p)
+EK_KERNEL void EK_FN(const float *EK_RESTRICT x, const int8_t *EK_RESTRICT r, const int32_t *EK_RESTRICT sums,
+    const float *EK_RESTRICT scale, const int32_t *EK_RESTRICT zero, const float *EK_RESTRICT h0,
+    const float *EK_RESTRICT c0, float *EK_RESTRICT y, float *EK_RESTRICT h, float *EK_RESTRICT c,
+    uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
 {
     const int32_t size = p->size, all = p->batch * size;
     float *const gate = (float *)(void *)scratch;
-    int32_t *const weights = (int32_t *)(void *)(scratch + 16 * size), *const sums = weights + 4 * size;
-    int8_t *const ones = (int8_t *)(scratch + 48 * size), *const q = ones + size;
+    int32_t *const products = (int32_t *)(void *)(scratch + 16 * size);
+    int8_t *const q = (int8_t *)(products + 4 * size);
     ek_dynamic_lstm_start(h0, c0, h, c, all);
-    for (int32_t i = 0; i < size; i++)
-        ones[i] = 1;
-    EK_FN_products(ones, r, weights, size);
     for (int32_t step = 0; step < p->steps; step++) {
         const int32_t t = p->reverse ? p->steps - 1 - step : step;
         int32_t h_zero;
@@ -72,9 +69,9 @@ EK_KERNEL void EK_FN(const float *EK_RESTRICT x, const int8_t *EK_RESTRICT r, co
             int32_t total = 0;
             for (int32_t i = 0; i < size; i++)
                 total += q[n + i] + 128 - h_zero;
-            EK_FN_products(q + n, r, sums, size);
+            EK_FN_products(q + n, r, products, size);
             for (int32_t o = 0; o < 4 * size; o++) {
-                const int32_t sum = sums[o] + (128 - h_zero) * weights[o] - zero[o] * total;
+                const int32_t sum = products[o] + (128 - h_zero) * sums[o] - zero[o] * total;
                 gate[o] = from[o] + (float)sum * (h_scale * scale[o]);
             }
             ek_dynamic_lstm_step(gate, h + n, c + n, size);

@@ -1,5 +1,5 @@
 /* For each t, with q = quantized(h) over the range of all h and 0, and for gate g
- *   (i, o, f, n)[g] = x[t][g] + h_scale scale[g] sum over j of (q[j] - h_zero) (r[g][j] - zero[g])
+ *   (i, o, f, n)[g] = x[t][g] + h_scale scale[g] sum over j of (q[j] - h_zero) (r[g][j] - zero[g]), sums[g] = sum of r[g][j]
  *   c = sigmoid(f) c + sigmoid(i) tanh(n)
  *   h = sigmoid(o) tanh(c), y[t] = h; h starts from h0, c from c0 */
 #ifndef EDGEKIT_DYNAMIC_QUANTIZE_LSTM_H
@@ -15,9 +15,9 @@ struct EK_STRUCT {
 };
 
 /* scratch: 4 size floats and batch size int16_t. */
-EK_KERNEL void EK_FN(const float *EK_RESTRICT x, const int8_t *EK_RESTRICT r, const float *EK_RESTRICT scale,
-    const int32_t *EK_RESTRICT zero, const float *EK_RESTRICT h0, const float *EK_RESTRICT c0,
-    float *EK_RESTRICT y, float *EK_RESTRICT h, float *EK_RESTRICT c, uint8_t *EK_RESTRICT scratch,
-    const struct EK_STRUCT *p);
+EK_KERNEL void EK_FN(const float *EK_RESTRICT x, const int8_t *EK_RESTRICT r, const int32_t *EK_RESTRICT sums,
+    const float *EK_RESTRICT scale, const int32_t *EK_RESTRICT zero, const float *EK_RESTRICT h0,
+    const float *EK_RESTRICT c0, float *EK_RESTRICT y, float *EK_RESTRICT h, float *EK_RESTRICT c,
+    uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p);
 
 #endif
