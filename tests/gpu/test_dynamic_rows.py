@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 from support.gpu_calls import Device, assert_same_bits, compute, kernels_of
-from support.op_cases import Case, as_graph, case
+from support.op_cases import Case, as_graph, case, special
 from support.opencl import kernel_device, opencl
 from support.webgpu import webgpu
 
@@ -135,6 +135,15 @@ def test_rows_without_a_range_are_zeros(device: str) -> None:
     np.testing.assert_array_equal(found.result(scale, graph.type(scale)), [np.inf, np.nan, 0, np.nan])
 
 
+@pytest.mark.parametrize("device", DEVICES)
+def test_ranges_leave_out_what_is_no_number(device: str) -> None:
+    """Of a tensor as a whole. With an infinity, the scale is infinite, and all bytes are 0."""
+    odd = ([np.nan, 1, -2.5], [np.inf, 1, 2], [-np.inf, np.nan, 0], [np.nan, np.nan], [3e38, -3e38, 1])
+    cases = [case(DynamicQuantize(), np.array(x, np.float32)) for x in odd]
+    graph, inputs, _ = as_graph([*cases, case(DynamicQuantize(), special(DType.F32))])
+    assert_same_bits(DEVICES[device](), graph, inputs)
+
+
 def test_quotients_are_those_of_numpy() -> None:
     """Of random bits: large and small ones, subnormal operands and results, overflow."""
     numbers = np.random.default_rng(3)
@@ -142,6 +151,7 @@ def test_quotients_are_those_of_numpy() -> None:
     a[:8], b[:8] = 1, [1, 2, 0x7F7FFFFF, 0x00800000, 0x3F800000, 0x00000003, 0x40000000, 0x40400000]
     b[8:400] = a[8:400] - numbers.integers(0, 2, 392)
     b[400:1500] = np.clip(a[400:1500].astype(np.int64) + (20 << 23), 1, 0x7F7FFFFF)
+    a[3000:3100], b[3000:3100] = np.arange(100) + 0x00800000, 0x40800000  # a quarter is subnormal: halves
     k = KernelBuilder("quotients")
     given = [k.buffer(name, U32) for name in "ab"]
     y, n = k.buffer("y", U32, writes=True), k.constant("n")

@@ -94,7 +94,7 @@ def test_angles_of_any_size(device: str) -> None:
     found = compute(DEVICES[device](), graph, inputs)
     for (name,), exact in zip(outputs, (np.sin, np.cos), strict=True):
         y = found.result(name, graph.type(name))
-        np.testing.assert_allclose(y, exact(x.astype(np.float64)), rtol=2 * 2.0**-23, atol=1e-37)
+        np.testing.assert_allclose(y, exact(x.astype(np.float64)), rtol=2.0**-23, atol=1e-37)
     ends = np.array([np.inf, -np.inf, np.nan], np.float32)
     odd, given, names = as_graph([case(op, ends) for op in (Sin(), Cos())])
     for (name,) in names:

@@ -80,7 +80,7 @@ def _kernel(of_index: DType, together: int, has_fours: bool, pieces: int) -> Gpu
             k.set(top, highest)
             own_score = scores[k.within * together + r]
             weight = math_f32.exp(k, k.let("below", own_score - highest))
-            k.store(weights, k.within * together + r, select(j < seen[r], weight, number(0, F32)))
+            k.store(weights, k.within * together + r, weight)  # 0 of keys that are not seen
         k.barrier()
         for r, shrink in enumerate(shrinks):
             for total in (sums[r], *totals[r]):
