@@ -10,6 +10,7 @@ from support.opencl import arguments
 
 from edgekit.codegen.gpu.ast import GpuKernel
 from edgekit.codegen.gpu.use import CONSTANTS, GpuCall, UnsupportedError, use_of
+from edgekit.codegen.gpu.wgsl import module
 from edgekit.codegen.printing.literal import restored, stored
 from edgekit.core import simulate
 from edgekit.core.ir import Graph, Node
@@ -117,13 +118,14 @@ def assert_same_bits(device: Device, graph: Graph, inputs: dict[str, Array]) -> 
 
 def kernels_of(graph: Graph) -> dict[str, GpuKernel]:
     """The kernels of all calls that have one, by name."""
-    found = {}
+    found: dict[str, GpuKernel] = {}
     for node in graph.nodes:
         for step in _steps(graph, node):
             if isinstance(step, Call):
                 with suppress(UnsupportedError):
                     kernel = use_of(step).kernel
-                    found[kernel.name] = kernel
+                    other = found.setdefault(kernel.name, kernel)
+                    assert other is kernel or module(other) == module(kernel), f"two kernels {kernel.name}"
     return found
 
 

@@ -49,7 +49,7 @@ def use(call: Call) -> GpuCall:
     if rows == 1:
         kernel, work = _one_row(form), groups_for(outputs, _OUTPUTS)
     else:
-        shared = max(1, min(rows, _ROWS))
+        shared = max(2, min(rows, _ROWS))  # also of no rows: x1 is the name of the other form
         kernel, work = _several_rows(form, shared), groups_for(-(-rows // shared) * outputs)
     return GpuCall(
         kernel,
