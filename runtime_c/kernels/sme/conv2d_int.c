@@ -18,6 +18,14 @@
  * @rule tfl=tfl_down
  * @when groups == 1 and step_c == 1 and batch * out_h * out_w >= 4 and most_exponent < 0
  * @when batch * out_h * out_w * out_c * k_h * k_w * in_c >= 1048576 */
+/* Convolution of int8 over an image with channels first, where rows of windows are multiples of four.
+ * @as sme/conv2d_int.planes
+ * @for X=s8 W=s8 Y=s8 S=s32
+ * @rule e e_wide tfl once
+ * @when groups == 1 and step_c > 1 and step_w == 1 and step_h == in_w and batch * out_h * out_w >= 4
+ * @when k_w % 4 == 0 and dilation_w == 1 and batch * out_h * out_w * out_c * k_h * k_w * in_c >= 1048576
+ * @pack w: O/16! I HW/4! o16 hw4
+ * @scratch 64 * in_c * ((k_h * k_w + 3) // 4) + (k_w + 15) // 16 * 256 */
 #include "edgekit/contracts/conv2d_int.h"
 
 struct EK_FN_call {
@@ -46,9 +54,9 @@ EK_KERNEL void EK_FN(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
 {
     /* Windows of one cell that lie side by side in x: a row of numbers for each pixel. */
     const int flat = p->k_h == 1 && p->k_w == 1 && p->stride_h == 1 && p->stride_w == 1 && p->out_h == p->in_h
-                     && p->out_w == p->in_w;
-    const struct EK_FN_call call = {EK_SME_WINDOWS(p, x, scratch, 1, p->in_zero),
-        {w, b, m, e, (p->k_h * p->k_w * p->in_c + 3) / 4, p->out_c, p->zero, p->lo, p->hi, 0}, y,
-        p->batch * p->out_h * p->out_w, flat};
+                     && p->out_w == p->in_w && p->step_c == 1;
+    const int32_t steps = ek_sme_steps(p->k_h * p->k_w, p->in_c, p->step_c, 1);
+    const struct EK_FN_call call = {EK_SME_WINDOWS(p, x, scratch, 1, p->in_zero, steps),
+        {w, b, m, e, steps, p->out_c, p->zero, p->lo, p->hi, 0}, y, p->batch * p->out_h * p->out_w, flat};
     EK_RUN_STREAMING(EK_FN_streaming, &call);
 }

@@ -5,21 +5,30 @@
 
 #include "edgekit/simd/sme/panels_sme.h"
 
-/* A convolution over bytes. `pieces` are sixteen rows of windows, or whole windows where a row is no multiple of four bytes. */
+/* A convolution over bytes. `pieces` are sixteen rows of windows, or whole windows where a row is no multiple of four bytes. An
+ * image with channels first has a plane for each. */
 struct ek_sme_windows {
     const uint8_t *x;
     uint8_t *panel, *pieces;
-    int32_t cell; /* bytes of the channels of a pixel */
+    int32_t cell; /* bytes of the channels of a pixel, in one plane */
     int32_t fill; /* a byte, of which padding consists */
+    int32_t planes, plane; /* how many, and bytes from one to the next */
     int32_t in_h, in_w, out_h, out_w, k_h, k_w;
     int32_t stride_h, stride_w, pad_top, pad_left, dilation_h, dilation_w;
 };
 
-/* Of the parameters of a convolution, with elements of so many bytes. */
-#define EK_SME_WINDOWS(p, x, scratch, bytes, fill)                                                           \
-    {(const uint8_t *)(x), (scratch),                                                                        \
-        (scratch) + EK_SME_STEP * (((p)->k_h * (p)->k_w * (p)->in_c * (bytes) + 3) / 4),                     \
-        (p)->in_c * (bytes), (fill), (p)->in_h, (p)->in_w, (p)->out_h, (p)->out_w, (p)->k_h, (p)->k_w,       \
+/* Steps of a window with elements of so many bytes. */
+EK_INLINE int32_t ek_sme_steps(
+    const int32_t cells, const int32_t in_c, const int32_t step_c, const int32_t bytes)
+{
+    return step_c == 1 ? (cells * in_c * bytes + 3) / 4 : in_c * ((cells * bytes + 3) / 4);
+}
+
+/* Of the parameters of a convolution, with elements of so many bytes and so many steps. */
+#define EK_SME_WINDOWS(p, x, scratch, bytes, fill, steps)                                                    \
+    {(const uint8_t *)(x), (scratch), (scratch) + EK_SME_STEP * (steps),                                     \
+        (p)->step_c == 1 ? (p)->in_c * (bytes) : (bytes), (fill), (p)->step_c == 1 ? 1 : (p)->in_c,          \
+        (p)->step_c * (bytes), (p)->in_h, (p)->in_w, (p)->out_h, (p)->out_w, (p)->k_h, (p)->k_w,             \
         (p)->stride_h, (p)->stride_w, (p)->pad_top, (p)->pad_left, (p)->dilation_h, (p)->dilation_w}
 
 EK_INLINED void ek_sme_fill(uint8_t *to, const int32_t bytes, const int32_t byte) EK_STREAMING
@@ -74,7 +83,8 @@ static EK_SHARED void ek_sme_pack_windows(
     int32_t line = first / p->out_w, v = first - line * p->out_w, n = line / p->out_h;
     int32_t top = (line - n * p->out_h) * p->stride_h - p->pad_top, left = v * p->stride_w - p->pad_left;
     const int beside = v + rows <= p->out_w;
-    const uint8_t *image = p->x + (int64_t)n * p->in_h * p->in_w * p->cell;
+    const int64_t size = (int64_t)p->in_h * p->in_w * p->cell * p->planes;
+    const uint8_t *image = p->x + n * size;
     uint8_t *to = p->panel;
     for (int32_t r = 0; r < rows; r++, left += p->stride_w) {
         if (v++ == p->out_w) {
@@ -83,7 +93,7 @@ static EK_SHARED void ek_sme_pack_windows(
             top += p->stride_h;
             if (++line % p->out_h == 0) {
                 top = -p->pad_top;
-                image += (int64_t)p->in_h * p->in_w * p->cell;
+                image += size;
             }
         }
         at[r] = image;
@@ -96,23 +106,27 @@ static EK_SHARED void ek_sme_pack_windows(
             gathered[count++] = r;
         }
     }
-    for (int32_t i = 0; i < p->k_h; i++) {
-        if (count == 0 && beside) {
-            to = ek_sme_pack(to, at[0] + (int64_t)i * pitch, (int64_t)p->stride_w * p->cell, rows, length);
-            continue;
+    for (int32_t c = 0; c < p->planes; c++) {
+        const int64_t plane = (int64_t)c * p->plane;
+        for (int32_t i = 0; i < p->k_h; i++) {
+            const int64_t down = plane + (int64_t)i * pitch;
+            if (count == 0 && beside) {
+                to = ek_sme_pack(to, at[0] + down, (int64_t)p->stride_w * p->cell, rows, length);
+                continue;
+            }
+            for (int32_t r = 0; r < rows; r++)
+                from[r] = at[r] + down;
+            for (int32_t k = 0; k < count; k++) {
+                uint8_t *piece = p->pieces + gathered[k] * room + (whole ? 0 : i * length);
+                ek_sme_gather(p, piece, images[k] + plane, tops[k] + i * p->dilation_h, lefts[k]);
+                from[gathered[k]] = piece;
+            }
+            if (whole)
+                to = ek_sme_pack_each(to, from, rows, length);
         }
-        for (int32_t r = 0; r < rows; r++)
-            from[r] = at[r] + (int64_t)i * pitch;
-        for (int32_t k = 0; k < count; k++) {
-            uint8_t *piece = p->pieces + gathered[k] * room + (whole ? 0 : i * length);
-            ek_sme_gather(p, piece, images[k], tops[k] + i * p->dilation_h, lefts[k]);
-            from[gathered[k]] = piece;
-        }
-        if (whole)
-            to = ek_sme_pack_each(to, from, rows, length);
+        if (!whole)
+            to = ek_sme_pack(to, p->pieces, room, rows, p->k_h * length);
     }
-    if (!whole)
-        ek_sme_pack(to, p->pieces, room, rows, p->k_h * length);
 }
 
 #endif
