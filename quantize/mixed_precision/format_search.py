@@ -85,6 +85,7 @@ class FormatSearch:
         self.members: dict[str, list[str]] = {}
         for name in self.tensors.means:
             self.members.setdefault(self.group[name], []).append(name)
+        self.narrow = {group: self._narrow(names) for group, names in self.members.items()}
         self.macs = max(sum(self._macs(n) for n in self.graph.nodes), 1)
         self.weights = max(sum(self._weights(n) for n in self.graph.nodes), 1)
 
@@ -151,18 +152,21 @@ class FormatSearch:
         wide: set[str] = set()
         for name in (name for name, level in levels.items() if level != INT8):
             for neighbour in (*self.layers[name].inputs, name):
-                members = self.members.get(self.group[neighbour], [])
-                if INT16 in self.allowed and all(self._can_be_wide(m, real) for m in members):
-                    wide.update(members)
+                group = self.group[neighbour]
+                narrow = self.narrow.get(group)
+                if INT16 in self.allowed and narrow is not None and narrow <= real:
+                    wide.update(self.members[group])
         weights = {name: DType.BF16 for name, level in levels.items() if level == BF16}
         weights |= {name: DType.S8 for name, level in levels.items() if level in (INT8, INT16)}
         return Formats(frozenset(wide), real, weights)
 
-    def _can_be_wide(self, name: str, real: frozenset[str]) -> bool:
-        if name in self.given or not self.graph.type(name).dtype.is_float:
-            return False
-        node = self.graph.producer(name)
-        return node is None or name in real or name not in self.layers or takes_wide(node)
+    def _narrow(self, members: Sequence[str]) -> frozenset[str] | None:
+        """The layers that give no int16, so that their tensors have 16 bits only if they are floats; None where
+        the tensors cannot have 16 bits at all."""
+        if any(name in self.given or not self.graph.type(name).dtype.is_float for name in members):
+            return None
+        made = {name: node for name in members if (node := self.graph.producer(name)) and name in self.layers}
+        return frozenset(name for name, node in made.items() if not takes_wide(node))
 
     def sensitivity(self, plain: Trial, *, weighted: bool = False) -> dict[str, float]:
         """What the outputs gain when a layer alone is computed in floats: of all, or those with weights."""
