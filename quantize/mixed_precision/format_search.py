@@ -161,8 +161,8 @@ class FormatSearch:
         return Formats(frozenset(wide), real, weights)
 
     def _narrow(self, members: Sequence[str]) -> frozenset[str] | None:
-        """The layers that give no int16, so that their tensors have 16 bits only if they are floats; None where
-        the tensors cannot have 16 bits at all."""
+        """The layers that give no int16, so that their tensors have 16 bits only if they are floats; None
+        where the tensors cannot have 16 bits at all."""
         if any(name in self.given or not self.graph.type(name).dtype.is_float for name in members):
             return None
         made = {name: node for name in members if (node := self.graph.producer(name)) and name in self.layers}
