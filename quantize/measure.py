@@ -22,6 +22,7 @@ from edgekit.quantize.integers.int8 import Quantized
 from edgekit.quantize.mixed_precision.mixed_range_concat import NO_MIXED_RANGE, MixedRangeConcats
 
 T = TypeVar("T")  # a trial
+_SURE = 1.64  # standard errors: chance explains more in one of twenty cases
 
 
 def real(array: Array, type: Type) -> Array:
@@ -167,6 +168,21 @@ class Measure(OutputQuality[Trial]):
 
     def noises(self, trial: Trial) -> Array:
         """The noise of each sample, as a share of the signal of all, the mean of the outputs."""
+        found = self._noises_of_outputs(trial)
+        return np.mean(found, axis=0) if found else np.zeros(len(self.samples))
+
+    def surely(self, trial: Trial) -> float:
+        """Signal to noise of the worst output that other samples should have, too: with the noise that is
+        larger than the mean by as much as chance explains."""
+        worst = 200.0
+        for noise in self._noises_of_outputs(trial) if self.samples else ():
+            error = _SURE * noise.std(ddof=1) / math.sqrt(len(noise)) if len(noise) > 1 else 0.0
+            if total := len(noise) * (noise.mean() + error):
+                worst = min(worst, -10 * math.log10(total))
+        return worst
+
+    def _noises_of_outputs(self, trial: Trial) -> list[Array]:
+        """The noise of each sample, as a share of the signal of all, for each output that has a signal."""
         names = [part for score in self.scores for part in self.parts(score) if part in self.truth[0]]
         found = []
         for name in names:
@@ -179,7 +195,7 @@ class Measure(OutputQuality[Trial]):
             signal = sum(float(np.square(truth[name].astype(np.float64)).sum()) for truth in self.truth)
             if signal:
                 found.append(np.concatenate(errors) / signal)
-        return np.mean(found, axis=0) if found else np.zeros(len(self.samples))
+        return found
 
     def on_some(self, count: int, budget: SearchBudget) -> Measure:
         """On some of the samples, from all of their sequence."""

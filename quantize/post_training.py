@@ -36,6 +36,7 @@ from edgekit.quantize.settings import AUTO, DEFAULT, LEAST_SQNR, Settings
 
 _SEARCHED = 8  # held-out samples on which those are searched
 _UNSEEN = 32  # samples on which ranges by others are measured
+_CHANCE_DB = 6.0  # beyond what is wanted, at most, where few held-out samples have most of the noise
 _WORSE_DB = 3.0  # there, which is worth a warning
 _MEMORY = 2**29  # bytes for what held-out samples lead to in the float graph, about
 
@@ -55,8 +56,11 @@ def quantize(
     )
     search = known.search(judge)
     found = plain = search.run()
-    if settings.is_mixed_by_need and plain.verdict.sqnr_db < LEAST_SQNR:
-        found = _with_better_formats(search, plain, known, progress)
+    if settings.is_mixed_by_need:
+        chance = plain.verdict.sqnr_db - known.measure.surely(plain.trial)
+        wanted = LEAST_SQNR + min(max(chance, 0.0), _CHANCE_DB)
+        if plain.verdict.sqnr_db < wanted:
+            found = _with_better_formats(search, plain, known, wanted, progress)
     made = bring_integers_out(found.trial.quantized.graph, settings.io)
     report = describe(known.graph, settings, known.measure, found, made, known.methods)
     if found is not plain:
@@ -82,7 +86,9 @@ def quantize(
     )
 
 
-def _with_better_formats(search: FormatSearch, plain: Mixed, known: Calibrated, progress: Progress) -> Mixed:
+def _with_better_formats(
+    search: FormatSearch, plain: Mixed, known: Calibrated, wanted: float, progress: Progress
+) -> Mixed:
     """The same with better formats for layers, found with ranges of samples that others judge: those of all
     clip nothing, and the noise of what they leave out would not be seen. Where that half is good enough as it
     is, those of all are searched."""
@@ -90,11 +96,11 @@ def _with_better_formats(search: FormatSearch, plain: Mixed, known: Calibrated, 
     judge = Judge(apart.graph, apart.settings.gate, apart.measure, (), progress)
     narrow = apart.search(judge)
     before = narrow.run()
-    if before.verdict.sqnr_db >= LEAST_SQNR:
+    if before.verdict.sqnr_db >= wanted:
         apart, narrow, before = known, search, plain
     budget = SearchBudget.of(apart.graph, apart.seen.count, apart.settings.passes)
     few = apart.measure.on_some(_SEARCHED, budget)
-    levels = NoiseSearch(narrow, few, LEAST_SQNR, progress).run(before).levels
+    levels = NoiseSearch(narrow, few, wanted, progress).run(before).levels
     trial = search.finish(search.formats(levels))
     found = replace(plain, levels=levels, trial=trial, verdict=search.judge(trial))
     return found if found.verdict.sqnr_db > plain.verdict.sqnr_db else plain

@@ -17,6 +17,8 @@ from edgekit.core.ops.reshape import Reshape
 from edgekit.core.types import Array, DType
 from edgekit.quantize.calibrated import Calibrated
 from edgekit.quantize.gate import Gate, Judge
+from edgekit.quantize.measure import Measure
+from edgekit.quantize.mixed_precision.format_search import Mixed
 from edgekit.quantize.mixed_precision.noise_search import NoiseSearch
 from edgekit.quantize.mixed_precision.noise_sources import AloneNoise, NoiseSource
 from edgekit.quantize.post_training import calibrated, quantize
@@ -198,3 +200,40 @@ def test_random_data_change_no_formats() -> None:
     _, found = api.quantize_model(network(), "random")
     assert found.mixed is None
     assert not [warning for warning in found.warnings if warning.startswith("output out has ")]
+
+
+def test_few_samples_with_most_of_the_noise_leave_doubt() -> None:
+    net = Net()
+    graph = net.done(net(Dense(), net.x(1, SIZE), net.random(4, SIZE), net.random(4)))
+    random = np.random.default_rng(3)
+    samples = [{"x": random.normal(size=(1, SIZE)).astype(np.float32)} for _ in range(16)]
+    known = calibrated(graph, samples, Settings(calibrate="minmax", strict_int8=True), lambda step: None)
+    quantized = known.tensors.quantized(known.methods)
+    clipped = {"x": 3 * samples[0]["x"]}
+    doubts = []
+    for judges in ([samples[0]] * 8, samples, [*samples[1:], clipped]):
+        measure = known.measure.on(judges)
+        trial = measure.trial(quantized)
+        doubts.append(measure.worst(trial)[0] - measure.surely(trial))
+    assert doubts[0] == pytest.approx(0, abs=1e-6)
+    assert 0.1 < doubts[1] < 2.5
+    assert doubts[2] > 3
+    assert known.measure.on([]).surely(known.measure.on([]).trial(quantized)) == 200
+
+
+def test_more_is_wanted_where_few_samples_decide(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What held-out samples have is 25 dB and some more, and is searched all the same."""
+    wanted: list[float] = []
+    before = NoiseSearch.run
+
+    def run(self: NoiseSearch, plain: Mixed) -> Mixed:
+        wanted.append(self.wanted)
+        return before(self, plain)
+
+    monkeypatch.setattr(NoiseSearch, "run", run)
+    monkeypatch.setattr(Measure, "surely", lambda self, trial: self.worst(trial)[0] - 90)
+    graph, random = network(), np.random.default_rng(3)
+    samples = [{"x": random.normal(size=(1, SIZE)).astype(np.float32)} for _ in range(16)]
+    _, report = quantize(graph, samples, MINMAX)
+    assert wanted == ([LEAST_SQNR + 6] if report.sqnr_db < LEAST_SQNR + 6 or report.mixed else [])
+    assert wanted
