@@ -126,6 +126,11 @@ class Graph:
         return (*self.outputs, *(state.output for state in self.states))
 
     @cached_property
+    def quantizes(self) -> bool:
+        """Does a run round floats to integers by scales that it chooses?"""
+        return any(node.op.quantizes for node in self.nodes)
+
+    @cached_property
     def _exits(self) -> frozenset[str]:
         return frozenset(self.exits)
 

@@ -79,7 +79,8 @@ def _computed(graph: Graph, node: Node, values: Mapping[str, Array]) -> dict[str
     args = [values[name] for name in node.inputs]
     ins, outs = [graph.type(name) for name in node.inputs], [graph.type(name) for name in node.outputs]
     is_quantized = any(t.quant is not None for t in (*ins, *outs))
-    results = node.op.integer(args, ins, outs) if is_quantized else node.op.eval(*args)
+    evaluate = node.op.in_c if graph.quantizes else node.op.eval
+    results = node.op.integer(args, ins, outs) if is_quantized else evaluate(*args)
     return dict(zip(node.outputs, results, strict=True))
 
 

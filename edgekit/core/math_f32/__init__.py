@@ -1,8 +1,9 @@
 """The float32 math of the C runtime in numpy: the same steps, and so the same bits, under IEEE arithmetic.
 
 Each function has its twin in include/edgekit/math/math_*_f32.h; polynomials are read from there. What
-the simulator says of 16-bit floats is computed with these. Models of float32 and float64 do without: numpy's
-own functions are the independent witness of what C computes.
+the simulator says of 16-bit floats is computed with these, and so are float32 models that quantize rows in
+each run, where the last bit decides on codes. Others do without: numpy's own functions are the independent
+witness of what C computes.
 """
 
 from edgekit.core.math_f32.exact import (

@@ -32,10 +32,20 @@ def _parts(x: Array) -> tuple[Array, Array, Array]:
     return n, high, low
 
 
-def _normal(x: Array) -> Array:
+def exp_normal(x: Array) -> Array:
     """exp(x) where neither overflow nor a subnormal result is possible."""
     n, high, low = _parts(x)
     y: Array = (high + low) * pow2(n)
+    return y
+
+
+def exp_below(x: Array) -> Array:
+    """As softmax has it: for x <= 0, and numbers below -87 count as -87."""
+    c = select(x < -87, -87, x)
+    n = nearest(c * LOG2_E)
+    k = n.astype(np.float32)
+    r = (c - k * LN2_HIGH) - k * LN2_LOW
+    y: Array = (_ONE + (r + r * r * poly("exp", r))) * pow2(n)
     return y
 
 
@@ -90,7 +100,7 @@ def sigmoid(x: Array) -> Array:
 
 def tanh(x: Array) -> Array:
     a = np.abs(x)
-    e = _normal(_TWO * select(a < 10, a, 10))
+    e = exp_normal(_TWO * select(a < 10, a, 10))
     large = _ONE - _TWO / (e + _ONE)
     small = a + a * (a * a) * poly("tanh", a * a)
     return np.copysign(select(a >= np.float32(0.9), large, small), x)
@@ -98,7 +108,7 @@ def tanh(x: Array) -> Array:
 
 def erf(x: Array) -> Array:
     a = np.abs(x)
-    large = _ONE - _normal(poly("log_erfc", select(a < 4, a, 4)))
+    large = _ONE - exp_normal(poly("log_erfc", select(a < 4, a, 4)))
     small = a + a * poly("erf", a * a)
     return np.copysign(select(a >= 1, large, small), x)
 

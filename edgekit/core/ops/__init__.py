@@ -109,6 +109,14 @@ class Op:
         """The meaning, in numpy: the oracle of every test."""
         raise NotImplementedError
 
+    def in_c(self, *ins: Array) -> tuple[Array, ...]:
+        """The meaning to the last bit of floats, in the steps of portable C. Asked where a run rounds rows to
+        integers (dynamic quantization): there the last bit may decide on a code."""
+        return self.eval(*ins)
+
+    # Does a run choose scales by which it rounds to integers?
+    quantizes: ClassVar[bool] = False
+
     # Does it only move elements, so that quantized ones keep their scale and `eval` holds for them too?
     is_data_movement: ClassVar[bool] = False
 

@@ -106,6 +106,13 @@ class Map(Op):
             y = self._as_in_c(dtypes, ins) if any(_narrow(x) for x in ins) else self.compute(*ins)
             return (np.asarray(y).astype(dtype.numpy, copy=False),)
 
+    def in_c(self, *ins: Array) -> tuple[Array, ...]:
+        dtypes = [DType.of(x.dtype) for x in ins]
+        if not all(dtype is DType.F32 for dtype in dtypes) or self.result(*dtypes) is not DType.F32:
+            return self.eval(*ins)
+        with np.errstate(all="ignore"):
+            return (self._as_in_c(dtypes, ins).astype(np.float32, copy=False),)
+
     def _as_in_c(self, dtypes: Sequence[DType], ins: Sequence[Array]) -> Array:
         wide = [np.atleast_1d(x.astype(np.float32) if _narrow(x) else x) for x in ins]
         shape = np.broadcast_shapes(*(x.shape for x in ins))

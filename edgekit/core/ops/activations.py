@@ -8,6 +8,8 @@ from math import erf
 
 import numpy as np
 
+from edgekit.core.math_f32.exponentials import exp_normal
+from edgekit.core.math_f32.numbers import select
 from edgekit.core.ops import Arg, Step, require
 from edgekit.core.ops._integer_maps import prelu_calls, prelu_integers
 from edgekit.core.ops._map import Map, Unary
@@ -67,6 +69,15 @@ class Swish(Map):
     """y = a sigmoid(b a)"""
 
     c_float = "a * ek_sigmoid_{d}(a * b)"
+
+    def in_c(self, *ins: Array) -> tuple[Array, ...]:
+        """As in SwiGLU, whose kernel computes gates in fewer steps."""
+        a, b = ins
+        if a.dtype != np.float32 or not (b == 1).all():
+            return super().in_c(*ins)
+        size = np.abs(a)
+        e = select(size < 87, exp_normal(select(size < 87, -size, -87)), 0)
+        return (select(a < 0, e, 1) / (1 + e) * a,)
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from edgekit.core.math_f32.exponentials import exp_below
 from edgekit.core.ops import Arg, Call, Op, Step, require
 from edgekit.core.ops._indexed import check_index
 from edgekit.core.types import Array, DType, Type
+
+_BLOCK, _LANES = 16, 4  # keys that share a largest score, and sums of a dot product
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,33 @@ class CachedAttention(Op):
             y = np.matmul(weights, v) / weights.sum(-1, keepdims=True)
         return (y.astype(q.dtype),)
 
+    def in_c(self, *ins: Array) -> tuple[Array, ...]:
+        """Sixteen keys at a time (online softmax), dot products in four lanes, everything else in order."""
+        q, k, v, at = ins
+        if q.dtype != np.float32:
+            return self.eval(*ins)
+        keys = k.shape[2]
+        k, v = (np.repeat(t, q.shape[1] // k.shape[1], axis=1)[:, :, None] for t in (k, v))
+        seen = np.clip(at, 0, keys - 1)[:, None] + 1
+        y = np.zeros((*q.shape[:3], v.shape[4]), np.float32)
+        total, most = np.zeros((2, *q.shape[:3], 1), np.float32)
+        for first in range(0, int(seen.max(initial=0)), _BLOCK):
+            block = slice(first, first + _BLOCK)
+            scores = _dots(q[:, :, :, None], k[:, :, :, block]) * np.float32(self.scale)
+            is_seen = first + np.arange(scores.shape[3]) < seen
+            above = most if first else scores[..., :1]
+            for j in range(scores.shape[3]):
+                score = scores[..., j, None]
+                above = np.where(is_seen[:, j, None] & (score > above), score, above)
+            shrink = np.where(above == most, np.float32(1), exp_below(most - above)) if first else 1
+            most, total, y = above, total * shrink, y * shrink
+            weights = exp_below(scores - most)
+            for j in range(scores.shape[3]):
+                seeing, weight = is_seen[:, j, None], weights[..., j, None]
+                total = np.where(seeing, total + weight, total)
+                y = np.where(seeing, y + weight * v[:, :, :, first + j], y)
+        return (y / total,)
+
     def macs(self, *ins: Type) -> int:
         """With a full cache."""
         q, k, v, _ = ins
@@ -76,3 +106,14 @@ class CachedAttention(Op):
                 macs=self.macs(*(arg.type for arg in ins)),
             )
         ]
+
+
+def _dots(a: Array, b: Array) -> Array:
+    """Over the last dimension, where lane l adds up elements l, l + 4, ..."""
+    products = a * b
+    lanes = np.zeros((*products.shape[:-1], _LANES), np.float32)
+    for i in range(0, products.shape[-1], _LANES):
+        part = products[..., i : i + _LANES]
+        lanes[..., : part.shape[-1]] += part
+    result: Array = (lanes[..., 0] + lanes[..., 1]) + (lanes[..., 2] + lanes[..., 3])
+    return result

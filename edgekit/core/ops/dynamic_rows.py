@@ -27,6 +27,8 @@ class QuantizeRows(Op):
     """Results: x as s8, and the scale of each row, whose largest magnitude is 127. A row of zeros has
     scale 0, one with NaN or an infinity no finite scale."""
 
+    quantizes = True
+
     def infer(self, *ins: Type) -> tuple[Type, ...]:
         (x,) = ins
         require(x.rank >= 1 and x.dtype is DType.F32, f"takes rows of float32, got {x}")

@@ -38,10 +38,14 @@ class LayerNorm(Op):
     def eval(self, *ins: Array) -> tuple[Array, ...]:
         x, scale, bias = ins
         if is_narrow(x):
-            return (_narrow_rows(x, self.epsilon, scale, bias),)
+            return (_rows_in_c(x, self.epsilon, scale, bias),)
         d = x - x.mean(axis=-1, keepdims=True)
         variance = np.square(d).mean(axis=-1, keepdims=True)
         return ((d / np.sqrt(variance + x.dtype.type(self.epsilon)) * scale + bias).astype(x.dtype),)
+
+    def in_c(self, *ins: Array) -> tuple[Array, ...]:
+        x, scale, bias = ins
+        return (_rows_in_c(x, self.epsilon, scale, bias),)
 
     def integer(self, args: Sequence[Array], ins: Sequence[Type], outs: Sequence[Type]) -> tuple[Array, ...]:
         return _integers(args, ins, outs[0], self.epsilon, centre=True)
@@ -74,9 +78,13 @@ class RmsNorm(Op):
     def eval(self, *ins: Array) -> tuple[Array, ...]:
         x, scale = ins
         if is_narrow(x):
-            return (_narrow_rows(x, self.epsilon, scale),)
+            return (_rows_in_c(x, self.epsilon, scale),)
         square = np.square(x).mean(axis=-1, keepdims=True)
         return ((x / np.sqrt(square + x.dtype.type(self.epsilon)) * scale).astype(x.dtype),)
+
+    def in_c(self, *ins: Array) -> tuple[Array, ...]:
+        x, scale = ins
+        return (_rows_in_c(x, self.epsilon, scale),)
 
     def integer(self, args: Sequence[Array], ins: Sequence[Type], outs: Sequence[Type]) -> tuple[Array, ...]:
         return _integers(args, ins, outs[0], self.epsilon, centre=False)
@@ -104,8 +112,8 @@ def _check_types(x: Type, *vectors: Type) -> None:
     require(all(v.dtype is wanted for v in vectors), f"operands differ in type: {x}, {found}")
 
 
-def _narrow_rows(x: Array, epsilon: float, scale: Array, bias: Array | None = None) -> Array:
-    """Rows of 16-bit floats, computed in float32 in the steps of the kernels; without bias, not centred."""
+def _rows_in_c(x: Array, epsilon: float, scale: Array, bias: Array | None = None) -> Array:
+    """Rows of floats in the steps of the kernels, computed in float32; without bias, not centred."""
     wide = x.astype(np.float32)
     n = np.float32(x.shape[-1])
     with np.errstate(all="ignore"):

@@ -32,13 +32,18 @@ class Softmax(Op):
         return (replace(x, dtype=DType.S16, quant=None) if self.wide else x,)
 
     def eval(self, *ins: Array) -> tuple[Array, ...]:
-        (x,) = ins
-        narrow = is_narrow(x)
-        wide = x.astype(np.float32) if narrow else x
+        return (self._evaluated(ins[0], as_in_c=is_narrow(ins[0])),)
+
+    def in_c(self, *ins: Array) -> tuple[Array, ...]:
+        return (self._evaluated(ins[0], as_in_c=ins[0].dtype.itemsize <= 4),)
+
+    def _evaluated(self, x: Array, *, as_in_c: bool) -> Array:
+        wide = x.astype(np.float32) if as_in_c else x
         with np.errstate(all="ignore"):
             d = wide - wide.max(axis=-1, keepdims=True, initial=-np.inf)
-            e = math_f32.exp(d) if narrow else np.exp(d)
-            return ((e / (row_sums(e) if narrow else e.sum(axis=-1, keepdims=True))).astype(x.dtype),)
+            e = math_f32.exp(d) if as_in_c else np.exp(d)
+            y: Array = e / (row_sums(e) if as_in_c else e.sum(axis=-1, keepdims=True))
+            return y.astype(x.dtype)
 
     def integer(self, args: Sequence[Array], ins: Sequence[Type], outs: Sequence[Type]) -> tuple[Array, ...]:
         (x,) = args

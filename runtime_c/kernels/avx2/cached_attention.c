@@ -1,26 +1,43 @@
 /* Attention to the filled rows of a cache. Sixteen keys at a time, in one pass (online softmax): where one of them is
- * the largest so far, what is summed up already is scaled down. Dot products have the lanes of a vector.
+ * the largest so far, what is summed up already is scaled down. Dot products have four lanes on every processor, and
+ * nothing is fused: results have the same bits.
  * @for T=f32 */
 /* Attention to the filled rows of a cache, with longer vectors or shorter ones.
  * @as avx512/cached_attention, neon/cached_attention, wasm/cached_attention
  * @for T=f32 */
 #include "edgekit/contracts/cached_attention.h"
 
-/* A query times several keys, of which `count` exist. */
-EK_INLINED void EK_FN_dots(const float *EK_RESTRICT q, const float *EK_RESTRICT k, float *EK_RESTRICT w,
+/* A query times as many keys as a vector has lanes, of which `count` exist: four lanes for each key. */
+EK_INLINE void EK_FN_dots(const float *EK_RESTRICT q, const float *EK_RESTRICT k, float *EK_RESTRICT w,
     const int32_t count, const int32_t size)
 {
-    ek_vf sum[EK_VF_COLUMNS];
+    const float *row[EK_VF_LANES];
+    float part[EK_VF_LANES] = {0}, cells[4 * EK_VF_LANES] = {0}, totals[4 * EK_VF_LANES];
+    ek_vf sum[4];
     int32_t i = 0;
-    EK_UNROLLED_FOR(4, int32_t j = 0; j < EK_VF_COLUMNS; j++)
+    EK_UNROLLED_FOR(16, int32_t j = 0; j < EK_VF_LANES; j++)
+        row[j] = k + (j < count ? j : 0) * size;
+    EK_UNROLLED_FOR(4, int32_t j = 0; j < 4; j++)
         sum[j] = ek_vf_set(0);
-    for (; i < size; i += EK_VF_LANES) {
-        const int32_t lanes = size - i < EK_VF_LANES ? size - i : EK_VF_LANES;
-        const ek_vf part = ek_vf_load(q + i, lanes);
-        EK_UNROLLED_FOR(4, int32_t j = 0; j < EK_VF_COLUMNS; j++)
-            sum[j] = ek_vf_fma(part, ek_vf_load(k + (j < count ? j : 0) * size + i, lanes), sum[j]);
+    for (; i + 4 <= size; i += 4) {
+        const ek_vf four = ek_vf_four(q + i);
+        EK_UNROLLED_FOR(4, int32_t j = 0; j < 4; j++)
+            sum[j] = ek_vf_add(sum[j], ek_vf_mul(four, ek_vf_fours(row + j * (EK_VF_LANES / 4), i)));
     }
-    ek_vf_store_totals(w, count, sum);
+    if (i < size) {
+        for (int32_t l = 0; l < EK_VF_LANES; l++) {
+            part[l] = l % 4 < size - i ? q[i + l % 4] : 0;
+            for (int32_t c = 0; c < size - i; c++)
+                cells[4 * l + c] = row[l][i + c];
+        }
+        EK_UNROLLED_FOR(4, int32_t j = 0; j < 4; j++)
+            sum[j] = ek_vf_add(sum[j],
+                ek_vf_mul(ek_vf_load(part, EK_VF_LANES), ek_vf_load(cells + j * EK_VF_LANES, EK_VF_LANES)));
+    }
+    EK_UNROLLED_FOR(4, int32_t j = 0; j < 4; j++)
+        ek_vf_store(totals + j * EK_VF_LANES, EK_VF_LANES, sum[j]);
+    for (int32_t j = 0; j < count; j++)
+        w[j] = (totals[4 * j] + totals[4 * j + 1]) + (totals[4 * j + 2] + totals[4 * j + 3]);
 }
 
 /* Weights of up to sixteen keys, to begin with: the others are as the first one. Returns the largest, or NaN perhaps. */
@@ -29,10 +46,8 @@ EK_INLINE float EK_FN_scores(const float *EK_RESTRICT q, const float *EK_RESTRIC
 {
     float most[4];
     int32_t j = 0;
-    for (; j + EK_VF_COLUMNS <= m; j += EK_VF_COLUMNS)
-        EK_FN_dots(q, k + j * p->size, w + j, EK_VF_COLUMNS, p->size);
-    if (j < m)
-        EK_FN_dots(q, k + j * p->size, w + j, m - j, p->size);
+    for (; j < m; j += EK_VF_LANES)
+        EK_FN_dots(q, k + j * p->size, w + j, m - j < EK_VF_LANES ? m - j : EK_VF_LANES, p->size);
     for (j = m; j < 16; j++)
         w[j] = w[0];
     for (j = 0; j < 16; j++)
@@ -57,7 +72,7 @@ EK_INLINED void EK_FN_add(const float *EK_RESTRICT w, const float *EK_RESTRICT v
     for (int32_t j = 0; j < m; j++, v += step) {
         const ek_vf factor = ek_vf_set(w[j]);
         EK_UNROLLED_FOR(4, int32_t i = 0; i < vectors; i++)
-            sum[i] = ek_vf_fma(factor, ek_vf_load(v + i * EK_VF_LANES, lanes), sum[i]);
+            sum[i] = ek_vf_add(sum[i], ek_vf_mul(factor, ek_vf_load(v + i * EK_VF_LANES, lanes)));
     }
     EK_UNROLLED_FOR(4, int32_t i = 0; i < vectors; i++)
         ek_vf_store(y + i * EK_VF_LANES, lanes, sum[i]);
@@ -80,7 +95,7 @@ EK_INLINE void EK_FN_query(const float *EK_RESTRICT q, const float *EK_RESTRICT 
         sum *= shrink;
         for (int32_t j = 0; j < 16; j++) { /* selected by bits, which compilers vectorise; NaN stays */
             const float below = w[j] - most;
-            w[j] = ek_exp_normal_f32(ek_select_f32(below < -87.0f, -87.0f, below));
+            w[j] = ek_exp_within_f32(ek_select_f32(below < -87.0f, -87.0f, below));
         }
         for (int32_t j = 0; j < m; j++)
             sum += w[j];

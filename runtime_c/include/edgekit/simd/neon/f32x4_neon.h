@@ -162,6 +162,16 @@ EK_INLINE ek_vf ek_vf_clamp(const ek_vf x, const float lo, const float hi)
     return EK_IS_COMPACT || hi < EK_INF_f32 ? vminq_f32(y, vdupq_n_f32(hi)) : y;
 }
 
+/* Four numbers, and those from number `at` on of a row. */
+EK_INLINE ek_vf ek_vf_four(const float *x)
+{
+    return vld1q_f32(x);
+}
+EK_INLINE ek_vf ek_vf_fours(const float *const *row, const int32_t at)
+{
+    return vld1q_f32(row[0] + at);
+}
+
 /* The first `count` of four numbers, at least one and maybe more than four, then zeros. */
 EK_INLINE ek_vf ek_vf_load(const float *x, const int32_t count)
 {

@@ -39,6 +39,16 @@ EK_INLINE ek_vf ek_vf_clamp(const ek_vf x, const float lo, const float hi)
     return hi < EK_INF_f32 ? wasm_f32x4_pmin(wasm_f32x4_splat(hi), y) : y;
 }
 
+/* Four numbers, and those from number `at` on of a row. */
+EK_INLINE ek_vf ek_vf_four(const float *x)
+{
+    return wasm_v128_load(x);
+}
+EK_INLINE ek_vf ek_vf_fours(const float *const *row, const int32_t at)
+{
+    return wasm_v128_load(row[0] + at);
+}
+
 /* The first `count` of four numbers, at least one, then zeros. */
 EK_INLINE ek_vf ek_vf_load(const float *x, const int32_t count)
 {

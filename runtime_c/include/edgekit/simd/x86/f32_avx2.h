@@ -43,6 +43,19 @@ EK_INLINE ek_vf ek_vf_load(const float *x, const int32_t count)
     return count == 8 ? _mm256_loadu_ps(x) : _mm256_maskload_ps(x, ek_vf_mask(count));
 }
 
+/* Four numbers, twice. */
+EK_INLINE ek_vf ek_vf_four(const float *x)
+{
+    return _mm256_broadcast_ps((const __m128 *)(const void *)x);
+}
+
+/* Four numbers from number `at` on of two rows. */
+EK_INLINE ek_vf ek_vf_fours(const float *const *row, const int32_t at)
+{
+    return _mm256_insertf128_ps(
+        _mm256_castps128_ps256(_mm_loadu_ps(row[0] + at)), _mm_loadu_ps(row[1] + at), 1);
+}
+
 /* Numbers from number `at` of a row of `length` on, which is at x, and zeros for those outside of the row. */
 EK_INLINE ek_vf ek_vf_load_inside(const float *x, const int32_t at, const int32_t length)
 {

@@ -43,6 +43,22 @@ EK_INLINE ek_vf ek_vf_load(const float *x, const int32_t count)
     return count == 16 ? _mm512_loadu_ps(x) : _mm512_maskz_loadu_ps(ek_vf_mask(count), x);
 }
 
+/* Four numbers, four times. */
+EK_INLINE ek_vf ek_vf_four(const float *x)
+{
+    return _mm512_broadcast_f32x4(_mm_loadu_ps(x));
+}
+
+/* Four numbers from number `at` on of four rows. */
+EK_INLINE ek_vf ek_vf_fours(const float *const *row, const int32_t at)
+{
+    const __m256 low =
+        _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(row[0] + at)), _mm_loadu_ps(row[1] + at), 1);
+    const __m256 high =
+        _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(row[2] + at)), _mm_loadu_ps(row[3] + at), 1);
+    return _mm512_insertf32x8(_mm512_castps256_ps512(low), high, 1);
+}
+
 EK_INLINE void ek_vf_store(float *y, const int32_t count, const ek_vf v)
 {
     if (count == 16)

@@ -1,0 +1,79 @@
+"""Decoders with dynamic activations have the bits of the simulator: their floats have one order, too."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.each_target import drive, load
+from support.language_models import folder as model_folder
+
+import edgekit
+from edgekit.codegen.program import compile_graph
+from edgekit.core import simulate
+from edgekit.core.builder import Builder
+from edgekit.core.ops.attention import CachedAttention
+from edgekit.core.types import Array, DType, Type
+
+# Not Cortex-M: sums of its attention are fused and have another order.
+TARGETS = (
+    "host",
+    "x86-64-avx2",
+    "x86-64-avx512",
+    "aarch64",
+    "aarch64-i8mm",
+    "armv7-neon",
+    "wasm32-simd",
+    "riscv64-rvv",
+)
+FORMATS: dict[str, dict[str, Any]] = {
+    "int8": {"dtype": "int8", "activations": "dynamic"},
+    "int4": {"dtype": "int4", "activations": "dynamic"},
+}
+# Sizes of queries and values, positions of queries: ends of blocks of keys, heads that are no whole vectors.
+SHAPES = ((8, 8, (0,)), (6, 5, (15, 16)), (7, 3, (47,)), (40, 33, (5, 30)), (16, 16, (31,)))
+KEYS = 48
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_attention_adds_in_one_order(name: str, tmp_path: Path) -> None:
+    rng, b = np.random.default_rng(3), Builder()
+    inputs: dict[str, Array] = {}
+    expected: dict[str, Array] = {}
+
+    def given(value: Array) -> str:
+        inputs[f"x{len(inputs)}"] = value
+        return b.input(f"x{len(inputs) - 1}", Type(DType.of(value.dtype), value.shape))
+
+    op = CachedAttention(0.3)
+    for size, values, at in SHAPES:
+        shapes = (2, len(at), size), (1, KEYS, size), (1, KEYS, values)
+        floats = [3 * rng.normal(size=(1, *shape)).astype(np.float32) for shape in shapes]
+        ins = [*floats, np.array(at, np.int32)]
+        y = b.one(op, *map(given, ins))
+        (expected[y],) = op.in_c(*ins)
+    program = compile_graph(b.graph("attention", list(inputs), list(expected)), load(name))
+    found = drive(program, tmp_path, ("-O2",)).run(program, inputs)
+    for y, value in expected.items():
+        np.testing.assert_array_equal(found[y], value)
+
+
+def texts(format: str, folder: Path) -> tuple[Any, Mapping[str, Array]]:
+    graph = edgekit.convert(model_folder()(folder), dims={"positions": 40}, name="net")
+    graph, _ = edgekit.quantize_model(graph, None, **FORMATS[format])
+    text = np.random.default_rng(5).integers(0, 40, (40, 1)).astype(np.int32)
+    return graph, {"token": text, "position": np.arange(40, dtype=np.int32)[:, None]}
+
+
+@pytest.mark.parametrize(
+    ("name", "format"), [*((name, "int8") for name in TARGETS), ("host", "int4"), ("x86-64-avx512", "int4")]
+)
+def test_logits_are_those_of_the_simulator(name: str, format: str, tmp_path: Path) -> None:
+    graph, steps = texts(format, tmp_path)
+    samples = [{key: value[i] for key, value in steps.items()} for i in range(40)]
+    expected = [outputs["logits"] for outputs in simulate.run_each(graph, samples)]
+    program = compile_graph(graph, load(name))
+    found = drive(program, tmp_path / "out", ("-O2",)).run_each(program, samples)
+    for each, value in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(each["logits"], value)
