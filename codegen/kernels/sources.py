@@ -21,6 +21,10 @@ from edgekit.core.ops._strided import RANK
 from edgekit.core.target import Target
 from edgekit.core.types import DType
 
+_WIDTH = re.compile(r"^#define EK_WIDE\(name\) (\w+)##name$", re.MULTILINE)
+_OF_WIDTH = re.compile(
+    r"^(?:EK_INLINED?\b[^;{(]*?\bEK_WIDE\((\w+)\)\(|struct EK_WIDE\((\w+)\) \{)", re.MULTILINE
+)
 _INCLUDE = re.compile(r'^#include ["<]edgekit/(?:\w+/)*([\w.]+)[">]\n', re.MULTILINE)
 _PUSHED = re.compile(r"^ ?\*? ?stack (\d+)\b", re.MULTILINE)
 _ASSEMBLY = re.compile(r"^static EK_ASSEMBLY \w+ \*?(\w+)\(", re.MULTILINE)
@@ -297,7 +301,20 @@ def _definitions() -> Mapping[str, tuple[str, ...]]:
         for names in _DEFINED.findall(COMMENT.sub("", contracts.header(header))):
             name = "".join(names)  # one of them
             found[name] = (*found.get(name, ()), header)
-    return found
+    wide: dict[str, tuple[str, ...]] = {}
+    for header, name in _of_widths():
+        wide[name] = (*wide.get(name, ()), header)
+    return wide | found
+
+
+def _of_widths() -> Iterator[tuple[str, str]]:
+    """Headers of a width of vectors, and what a text that they include defines for it as EK_WIDE(name)."""
+    for header in contracts.headers():
+        prefix = _WIDTH.search(contracts.header(header))
+        for other in _support_file(header)[1] if prefix else ():
+            if prefix and not _WIDTH.search(contracts.header(other)):
+                names = _OF_WIDTH.findall(contracts.header(other))
+                yield from ((header, prefix[1] + "".join(each)) for each in names)
 
 
 def _supports(text: str, included: Sequence[str], isas: Sequence[str]) -> set[str]:

@@ -20,6 +20,7 @@ from edgekit.core import target as targets
 from edgekit.core.ops.arithmetic import Add, Sub
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.matmul import MatMul
 from edgekit.core.ops.pool2d import Pool2d
 from edgekit.core.passes.simplify import simplify
 from edgekit.core.types import DType
@@ -124,6 +125,17 @@ def test_integers_of_any_shape(name: str, way: str, tmp_path: Path, monkeypatch:
     program = compile_graph(bench.graph(), target)
     assert any(function.startswith("ek_matmul") for function in called(program))
     check(program, drive(program, tmp_path, optimize, level), [bench.inputs])
+
+
+@pytest.mark.parametrize("turned", [(), (0, 2, 1)])
+@pytest.mark.parametrize("name", TARGETS)
+def test_a_product_alone(name: str, turned: tuple[int, ...], tmp_path: Path) -> None:
+    """No other kernel of the library includes the vectors that it needs."""
+    bench = Bench(Seeded(3))
+    a, b = bench.input(2, 9, 24), bench.input(2, *((10, 24) if turned else (24, 10)))
+    bench.result(MatMul((), turned), a, b, quant=bench.quant())
+    program = compile_graph(bench.graph(), load(name))
+    check(program, drive(program, tmp_path, "size"), [bench.inputs])
 
 
 @pytest.mark.parametrize(("name", "network"), on_each(TARGETS, NETWORKS))
