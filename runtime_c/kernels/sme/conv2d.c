@@ -41,8 +41,7 @@ EK_SHARED static void EK_FN_streaming(const struct EK_FN_call *p) EK_STREAMING
 }
 
 EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_B *EK_RESTRICT b,
-    EK_ADD(const EK_T *EK_RESTRICT r, ) EK_T *EK_RESTRICT y, uint8_t *EK_RESTRICT scratch,
-    const struct EK_STRUCT *p)
+    EK_ADD(const EK_T *r, ) EK_T *EK_RESTRICT y, uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
 {
     /* Windows of one cell that lie side by side in x: a row of numbers for each pixel. */
     const int flat = p->k_h == 1 && p->k_w == 1 && p->stride_h == 1 && p->stride_w == 1 && p->out_h == p->in_h

@@ -30,31 +30,37 @@
  * that few have (__arm_tpidr2_save, __arm_get_current_vg). As the ABI wants it, what a caller left in ZA to be saved late
  * is saved first: TPIDR2_EL0 is the address of a pointer to memory, and behind it the number of rows. Entering and leaving the
  * mode clears vector registers. */
-#define EK_RUN_STREAMING(function, pointer)                                                                  \
-    do {                                                                                                     \
-        register const void *ek_x0 __asm__("x0") = (pointer);                                                \
-        __asm__ volatile("mrs x8, TPIDR2_EL0\n"                                                              \
-                         "cbz x8, 3f\n"                                                                      \
-                         "ldr x9, [x8]\n"                                                                    \
-                         "ldrh w10, [x8, #8]\n"                                                              \
-                         "mov w12, #0\n"                                                                     \
-                         "1: cmp w12, w10\n"                                                                 \
-                         "b.hs 2f\n"                                                                         \
-                         "str za[w12, 0], [x9]\n"                                                            \
-                         "addsvl x9, x9, #1\n"                                                               \
-                         "add w12, w12, #1\n"                                                                \
-                         "b 1b\n"                                                                            \
-                         "2: msr TPIDR2_EL0, xzr\n"                                                          \
-                         "3: smstart\n"                                                                      \
-                         "bl %1\n"                                                                           \
-                         "smstop\n"                                                                          \
-            : "+r"(ek_x0)                                                                                    \
-            : "S"(function)                                                                                  \
-            : "memory", "cc", "x1", "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12",     \
-            "x13", "x14", "x15", "x16", "x17", EK_X18_SME EK_PREDICATES_SME "x30", "v0", "v1", "v2", "v3",   \
-            "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13", "v14", "v15", "v16", "v17",      \
-            "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29", "v30",       \
-            "v31");                                                                                          \
+/* clang-format off */
+#define EK_RUN_STREAMING(function, pointer)                                                                 \
+    do {                                                                                                    \
+        register const void *ek_x0 __asm__("x0") = (pointer);                                               \
+        __asm__ volatile(                                                                                   \
+            "mrs x8, TPIDR2_EL0\n"                                                                          \
+            "cbz x8, 3f\n"                                                                                  \
+            "ldr x9, [x8]\n"                                                                                \
+            "ldrh w10, [x8, #8]\n"                                                                          \
+            "mov w12, #0\n"                                                                                 \
+            "1:\n"                                                                                          \
+                "cmp w12, w10\n"                                                                            \
+                "b.hs 2f\n"                                                                                 \
+                "str za[w12, 0], [x9]\n"                                                                    \
+                "addsvl x9, x9, #1\n"                                                                       \
+                "add w12, w12, #1\n"                                                                        \
+                "b 1b\n"                                                                                    \
+            "2:\n"                                                                                          \
+            "msr TPIDR2_EL0, xzr\n"                                                                         \
+            "3:\n"                                                                                          \
+            "smstart\n"                                                                                     \
+            "bl %1\n"                                                                                       \
+            "smstop\n"                                                                                      \
+            : "+r"(ek_x0)                                                                                   \
+            : "S"(function)                                                                                 \
+            : "memory", "cc", "x1", "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12",    \
+            "x13", "x14", "x15", "x16", "x17", EK_X18_SME EK_PREDICATES_SME "x30", "v0", "v1", "v2", "v3",  \
+            "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13", "v14", "v15", "v16", "v17",     \
+            "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29", "v30",      \
+            "v31");                                                                                         \
     } while (0)
+/* clang-format on */
 
 #endif
