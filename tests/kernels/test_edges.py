@@ -121,6 +121,11 @@ def parts(program: Program) -> int:
     return sum(bool(line.call.parts) for line in program.lines)
 
 
+def made(folder: Path) -> Path:
+    folder.mkdir()
+    return folder
+
+
 def calls(graph: Graph, target: Target) -> Mapping[str, Sequence[Call]]:
     """The calls that make each output."""
     return {
@@ -158,10 +163,9 @@ def test_layers_of_floats_at_the_edges(name: str, tmp_path: Path) -> None:
             same = line.kernel, line.call.params
             assert same == (one.kernel, one.call.params), "another call for one core"
         is_slow = name.startswith("x86") and x86.is_emulated(target)  # unoptimized, a run takes half a minute
-        whole, driver = (
-            drive(each, tmp_path / folder, ("-O1",) if is_slow else ())
-            for each, folder in ((alone, "whole"), (program, "parts"))
-        )
+        level = ("-O1",) if is_slow else ()
+        whole = drive(alone, made(tmp_path / f"whole{found}"), level)
+        driver = drive(program, made(tmp_path / f"parts{found}"), level)
         results = whole.run(alone, inputs)
         x86.check_results(alone, results, expected)
         assert differing(program, driver, inputs, results, 0) == []
