@@ -39,9 +39,9 @@ Milliseconds of one inference on {threads} threads: the best decile of {rounds} 
 take turns of about {turn:g} ms, {pause:g} ms after the one before. Ratios are to the fastest peer. Ports are
 floats, but for LiteRT's int8 networks. int8 is by each one's own quantizer on the same four images:
 `edgekit quantize`, ai-edge-quantizer, ONNX Runtime's with a scale for each channel, NNCF. ncnn's quantizer is
-a program that its package lacks, and MNN's raises an exception: they take part in floats only. Weights are
-random. Peers run with their defaults except for threads and float32. Answers were compared with torch's; dB
-are those of int8, EdgeKit's first. {missing}
+a program that its package lacks, and MNN's failed on other networks: they take part in floats only. Weights
+are random. Peers run with their defaults except for threads and float32. Answers were compared with
+torch's; dB are those of int8, EdgeKit's first. {missing}
 {load}
 
 {peers}. {machine}.
