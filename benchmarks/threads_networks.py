@@ -19,6 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from edgekit.core.types import Array
+from tests.support.networks import EncoderLayer
 from tests.support.networks import network as reference_network
 
 
@@ -222,23 +223,6 @@ class _Detector(nn.Module):
         return torch.cat(found, 2)
 
 
-class _Layer(nn.Module):
-    """A transformer layer, normalized before."""
-
-    def __init__(self, width: int, heads: int, factor: int, activation: nn.Module) -> None:
-        super().__init__()
-        self.norms = nn.ModuleList([nn.LayerNorm(width), nn.LayerNorm(width)])
-        self.attention = nn.MultiheadAttention(width, heads, batch_first=True)
-        wide = width * factor
-        self.perceptron = nn.Sequential(nn.Linear(width, wide), activation, nn.Linear(wide, width))
-
-    def forward(self, x: Tensor) -> Tensor:
-        z = self.norms[0](x)
-        x = x + self.attention(z, z, z, need_weights=False)[0]
-        y: Tensor = x + self.perceptron(self.norms[1](x))
-        return y
-
-
 class _VisionTransformer(nn.Module):
     """ViT-tiny: patches of 16x16, 192 channels, 12 layers of 3 heads."""
 
@@ -247,7 +231,7 @@ class _VisionTransformer(nn.Module):
         self.patches = nn.Conv2d(3, 192, 16, 16)
         self.token = nn.Parameter(0.1 * torch.randn(1, 1, 192))
         self.position = nn.Parameter(0.1 * torch.randn(1, 197, 192))
-        self.layers = nn.Sequential(*(_Layer(192, 3, 4, nn.GELU()) for _ in range(12)))
+        self.layers = nn.Sequential(*(EncoderLayer(192, 3) for _ in range(12)))
         self.norm, self.head = nn.LayerNorm(192), nn.Linear(192, 1000)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -281,7 +265,7 @@ class _Recognizer(nn.Module):
             layers += [depthwise, nn.BatchNorm2d(inputs), active, _conv(inputs, outputs, 1, after=active)]
             inputs = outputs
         self.backbone = nn.Sequential(*layers, nn.Conv2d(inputs, 120, 1))
-        self.layers = nn.Sequential(*(_Layer(120, 8, 2, nn.SiLU()) for _ in range(2)))
+        self.layers = nn.Sequential(*(EncoderLayer(120, 8, 2, nn.SiLU) for _ in range(2)))
         self.norm, self.head = nn.LayerNorm(120), nn.Linear(120, 6625)
 
     def forward(self, x: Tensor) -> Tensor:

@@ -65,17 +65,20 @@ def test_integers_are_the_same() -> None:
         assert np.array_equal(before[whole.outputs[0]], now[conv.outputs[0]])
 
 
+def pair(random: np.random.Generator, low: int, end: int) -> tuple[int, int]:
+    first, second = random.integers(low, end, 2)
+    return int(first), int(second)
+
+
 def test_random_windows_give_the_same() -> None:
     random, smaller = np.random.default_rng(5), 0
     for _ in range(200):
-        image, kernel, strides, dilations = (
-            tuple(int(n) for n in random.integers(1, most, 2)) for most in (5, 5, 4, 3)
-        )
-        pads = tuple(int(n) for n in random.integers(0, 4, 4))
+        image, kernel, strides, dilations = (pair(random, 1, most) for most in (5, 5, 4, 3))
+        pads = (*pair(random, 0, 4), *pair(random, 0, 4))
         reach = [(k - 1) * d + 1 for k, d in zip(kernel, dilations, strict=True)]
         if any(n + pads[i] + pads[i + 2] < reach[i] for i, n in enumerate(image)):
             continue
-        graph = network(image, kernel, pads, strides, dilations)  # type: ignore[arg-type]  # of two, and four
+        graph = network(image, kernel, pads, strides, dilations)
         after = taps(graph)
         assert_same(graph, after)
         smaller += after is not graph

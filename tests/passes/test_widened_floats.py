@@ -12,7 +12,7 @@ from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.reduce import Reduce
 from edgekit.core.passes import verify
 from edgekit.core.passes.widened_floats import widened_floats
-from edgekit.core.types import DType
+from edgekit.core.types import Array, DType
 from edgekit.quantize.measure import sqnr
 
 
@@ -26,7 +26,7 @@ def network(dtype: DType) -> Graph:
     return net.done(y, hidden, total)
 
 
-def samples(count: int, dtype: DType, seed: int = 0) -> list[dict[str, np.ndarray]]:  # type: ignore[type-arg]  # any
+def samples(count: int, dtype: DType, seed: int = 0) -> list[dict[str, Array]]:
     random = np.random.default_rng(seed)
     return [{"x": random.normal(size=(1, 16)).astype(dtype.numpy)} for _ in range(count)]
 

@@ -156,14 +156,17 @@ def _resnet18(width: int = 64, count: int = 4, classes: int = 1000) -> nn.Module
     return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(inputs, classes))
 
 
-class _EncoderLayer(nn.Module):
+class EncoderLayer(nn.Module):
     """Attention and a two-layer perceptron, each normalized before and added after."""
 
-    def __init__(self, width: int, heads: int) -> None:
+    def __init__(
+        self, width: int, heads: int, factor: int = 4, activation: type[nn.Module] = nn.GELU
+    ) -> None:
         super().__init__()
+        wide = factor * width
         self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
         self.attention = nn.MultiheadAttention(width, heads, batch_first=True)
-        self.perceptron = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
+        self.perceptron = nn.Sequential(nn.Linear(width, wide), activation(), nn.Linear(wide, width))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Tokens in, tokens out."""
@@ -181,7 +184,7 @@ class _VisionTransformer(nn.Module):
         self.patches = nn.Conv2d(3, width, kernel_size=8, stride=8)
         self.token = nn.Parameter(torch.randn(1, 1, width))
         self.position = nn.Parameter(0.2 * torch.randn(1, 65, width))
-        self.layers = nn.Sequential(*(_EncoderLayer(width, heads) for _ in range(layers)))
+        self.layers = nn.Sequential(*(EncoderLayer(width, heads) for _ in range(layers)))
         self.norm = nn.LayerNorm(width)
         self.head = nn.Linear(width, classes)
 
