@@ -15,6 +15,7 @@ from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
 from edgekit.core.passes.batches import sample_axes
 from edgekit.core.types import Array
+from edgekit.torch.devices import array
 
 
 def arrays_of(graph: Graph, calibration: Iterable[Any]) -> list[dict[str, Array]]:
@@ -31,7 +32,7 @@ def _by_name(graph: Graph, batch: Any) -> dict[str, Array]:
                 f"a calibration sample lacks {', '.join(missing)}",
                 hint=f"a dict has the model's inputs: {', '.join(graph.inputs)}",
             )
-        return {name: np.asarray(batch[name]) for name in graph.inputs}
+        return {name: array(batch[name]) for name in graph.inputs}
     given = batch if isinstance(batch, tuple | list) else (batch,)
     if len(given) < len(graph.inputs):
         raise EdgeKitError(
@@ -39,7 +40,7 @@ def _by_name(graph: Graph, batch: Any) -> dict[str, Array]:
             f"a calibration sample has {len(given)} of {len(graph.inputs)} inputs",
             hint=f"a tuple in this order: {', '.join(graph.inputs)}",
         )
-    return {name: np.asarray(x) for name, x in zip(graph.inputs, given, strict=False)}
+    return {name: array(x) for name, x in zip(graph.inputs, given, strict=False)}
 
 
 def _samples(graph: Graph, batch: Mapping[str, Array]) -> Iterator[dict[str, Array]]:

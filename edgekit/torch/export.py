@@ -16,6 +16,7 @@ from torch.utils.data import DataLoader
 from edgekit import api
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
+from edgekit.torch.devices import inputs_on_cpu, on_cpu
 
 
 def convert(
@@ -46,11 +47,12 @@ def exported(
     if _is_prepared(model):
         pt2e = import_module("torchao.quantization.pt2e.quantize_pt2e")
         model = pt2e.convert_pt2e(deepcopy(model))
+    model, example_inputs = on_cpu(model), inputs_on_cpu(example_inputs)
     modes = {module: module.training for module in model.modules()}
     try:
         with suppress(NotImplementedError):  # pt2e's answer: its models have no modes
             model.eval()
-        return torch.export.export(model, tuple(example_inputs))
+        return torch.export.export(model, example_inputs)
     finally:
         for module, mode in modes.items():
             module.training = mode

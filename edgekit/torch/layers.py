@@ -16,6 +16,7 @@ from edgekit.core.passes.match import with_fields
 from edgekit.core.types import Array, DType, Quant, Value
 from edgekit.quantize.rounding.integer_weights import LIMITS, finished_scale, weight_quant
 from edgekit.torch.batch_norm import Norm
+from edgekit.torch.devices import array, tensor
 from edgekit.torch.fake_quantize import apply_exact, apply_fake_quant
 from edgekit.torch.recurrent import unrolled
 from edgekit.torch.torch_ops import torch_op
@@ -83,9 +84,9 @@ class TrainedLayer(nn.Module):
         """These weights rounded."""
         if self.clip is not None:
             integers, quant = _integers(w, self.clip, self.dtype)
-            real = torch.from_numpy(integers.astype(np.float32)) * _per_output(torch.tensor(quant.scale), w)
+            real = _reals(integers, quant, w)
             limit = _per_output(self.clip, w)
-            return apply_fake_quant(w, real.float(), -limit, limit)
+            return apply_fake_quant(w, real, -limit, limit)
         narrow = _NARROW.get(self.dtype)
         return w if narrow is None else apply_exact(w, w.detach().to(narrow).float())
 
@@ -114,27 +115,33 @@ class TrainedRecurrent(nn.Module):
     def _fake(self, r: Tensor) -> Tensor:
         if not self.is_integer:
             return r
-        integers, quant = weight_quant(r.detach().numpy())
-        real = torch.from_numpy(integers.astype(np.float32)) * _per_output(torch.tensor(quant.scale), r)
-        return apply_exact(r, real.float())
+        integers, quant = weight_quant(array(r))
+        real = _reals(integers, quant, r)
+        return apply_exact(r, real)
 
 
 def first_clip(weight: Tensor, dtype: DType) -> nn.Parameter | None:
     """The largest weights of each output that are not cut off at first; none where nothing is cut off."""
     if not dtype.is_integer:
         return None
-    _, quant = weight_quant(weight.detach().numpy(), bits=dtype.bits)
+    _, quant = weight_quant(array(weight), bits=dtype.bits)
     return nn.Parameter(torch.tensor(quant.scale) * LIMITS[dtype])
 
 
 def _integers(weights: Tensor, clip: Tensor, dtype: DType) -> tuple[Array, Quant]:
-    w = weights.detach().numpy().astype(np.float64)
+    w = array(weights).astype(np.float64)
     limit = LIMITS[dtype]
-    scale = finished_scale(np.maximum(clip.detach().numpy().astype(np.float64), 0.0) / limit)
+    scale = finished_scale(np.maximum(array(clip).astype(np.float64), 0.0) / limit)
     integers = np.rint(w / scale.reshape(-1, *[1] * (w.ndim - 1))).clip(-limit, limit)
     held = integers.astype(dtype.numpy)
     held.flags.writeable = False
     return held, Quant(tuple(float(s) for s in scale), (0,) * len(scale), 0)
+
+
+def _reals(integers: Array, quant: Quant, like: Tensor) -> Tensor:
+    """The numbers that integers stand for, beside a tensor."""
+    scale = np.asarray(quant.scale, np.float32).reshape(-1, *[1] * (like.ndim - 1))
+    return tensor(integers.astype(np.float32) * scale, like)
 
 
 def _per_output(x: Tensor, w: Tensor) -> Tensor:

@@ -26,6 +26,7 @@ from edgekit.quantize.pruning.groups import Network
 from edgekit.quantize.pruning.plan import Pruned, Pruning, PruningPlan
 from edgekit.torch.batch_norm import Norm, take_anew
 from edgekit.torch.batches import arrays_of
+from edgekit.torch.devices import device_of, inputs_on_cpu, on_cpu
 from edgekit.torch.module_pruning import cut, lost_channels
 from edgekit.torch.trace import Source, Traced, traced
 from edgekit.tuning.costs import layer_costs, liked_multiple
@@ -50,11 +51,13 @@ class PrunedModule:
         """Set to zero, in place, what is pruned: after each step of an optimizer."""
         with torch.no_grad():
             for name, mask in self.masks.items():
-                model.get_parameter(name).mul_(mask)
+                parameter = model.get_parameter(name)
+                parameter.mul_(mask.to(parameter.device))
         return model
 
     def shrink(self, model: nn.Module) -> nn.Module:
         """A copy without the channels that are not read behind the masks."""
+        device, model = device_of(model), on_cpu(model)
         masked, small = self.mask(deepcopy(model)), deepcopy(model)
         kept = lost_channels(self.program, self.inputs, self.layers)
         for name, (inputs, outputs) in kept.items():
@@ -69,7 +72,7 @@ class PrunedModule:
         if not is_same:
             message = f"{type(model).__name__} computes something else with fewer channels"
             raise EdgeKitError("E0205", message, hint=hint)
-        return small
+        return small.to(device)
 
 
 @renamed_keyword("tell", "progress")
@@ -97,6 +100,7 @@ def prune(
     has the statistics of the samples, and nn.Dropout drops nothing."""
     wanted = Pruning(ratio, macs, weights, instructions, criterion=criterion, fit=fit)
     on = targets.load(target)
+    device, model = device_of(model), on_cpu(model)
     found = traced(model, example_inputs, lambda graph: graph)
     real = found.real()
     wanted = replace(wanted, liked=1 if ratio is not None else liked_multiple(real, on))
@@ -112,10 +116,10 @@ def prune(
         _put(changed, found, plan.network, graph)
     report = plan.report(simplify(graph), counts)
     layers = _layers(found, plan.network, gone)
-    made = PrunedModule(changed, masks, report, found.program, layers, tuple(example_inputs))
+    made = PrunedModule(changed, masks, report, found.program, layers, inputs_on_cpu(example_inputs))
     made.mask(changed)
     _let_train(changed, [tuple(sample[name] for name in found.graph.inputs) for sample in samples])
-    return replace(made, module=made.shrink(changed)) if apply else made
+    return replace(made, module=(made.shrink(changed) if apply else changed).to(device))
 
 
 def _let_train(model: nn.Module, samples: Sequence[tuple[Array, ...]]) -> None:

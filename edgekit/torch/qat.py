@@ -33,6 +33,7 @@ from edgekit.quantize.preparation.prepare import prepare
 from edgekit.quantize.rounding.integer_weights import IntegerWeights
 from edgekit.torch.batch_norm import Norm, taking_statistics
 from edgekit.torch.batches import arrays_of
+from edgekit.torch.devices import array, device_of, tensor, training_device
 from edgekit.torch.fake_quantize import apply_exact, apply_fake_quant
 from edgekit.torch.layers import TrainedLayer, TrainedRecurrent, learned, trained_layers, with_own_biases
 from edgekit.torch.torch_ops import results_of
@@ -61,7 +62,8 @@ def prepare_qat(
     """A module to train in the place of `model`, with inputs and outputs of the same shapes. `example_inputs`
     are a batch of one; `calibration` gives samples, such batches or tuples of them, from which ranges start.
     `target`: int8; int4, where layers have weights of 4 bits; bf16 or f16 weights, without ranges; float32,
-    where nothing is quantized, to train what was pruned.
+    where nothing is quantized, to train what was pruned. The result is where `model` is, or if that is the
+    CPU, on a GPU if torch has one; it takes inputs from any device, and gives outputs there.
 
     Batch normalization behind a layer of a module goes on: in training mode by the statistics of each batch,
     until `freeze_batch_norms`, in evaluation mode by the running ones. Any other is folded with the
@@ -70,9 +72,9 @@ def prepare_qat(
     if target not in _FORMATS:
         raise EdgeKitError("E0103", f"unknown format {target}", hint=suggest.hint(target, _FORMATS))
     if isinstance(model, Graph):
-        return Qat(prepare(model), arrays_of(model, calibration), target)
+        return Qat(prepare(model), arrays_of(model, calibration), target).to(training_device(None))
     found = traced(model, example_inputs, prepare)
-    return Qat(found.graph, arrays_of(found.graph, calibration), target, found)
+    return Qat(found.graph, arrays_of(found.graph, calibration), target, found).to(training_device(model))
 
 
 class Qat(nn.Module):
@@ -138,27 +140,29 @@ class Qat(nn.Module):
 
     def _computed(self, inputs: Sequence[Tensor], is_live: bool) -> tuple[Tensor, ...]:
         """By the statistics of these inputs, if it is live."""
-        inputs = [_in_front(x, self._axes[name]) for name, x in zip(self.graph.inputs, inputs, strict=True)]
+        device, outside = device_of(self), inputs[0].device
+        placed = zip(self.graph.inputs, (x.to(device) for x in inputs), strict=True)
+        inputs = [_in_front(x, self._axes[name]) for name, x in placed]
         with torch.no_grad():
             graph = self._with_parameters(batched(self.graph, len(inputs[0]), in_front=True))
             made = self._quantized(graph)
             exact: Mapping[str, Array] | None = None
             if self.dtype is not DType.F32 and not is_live:
-                arrays = (x.detach().numpy() for x in inputs)
+                arrays = map(array, inputs)
                 exact = simulate.run_all(made.graph, dict(zip(made.graph.inputs, arrays, strict=True)))
         values: dict[str, Tensor] = {}
         for name, x in zip(graph.inputs, inputs, strict=True):
             values[name] = self._faked(name, x, made, exact)
         for node in graph.nodes:
             args = [
-                values[name] if name in values else torch.from_numpy(np.array(graph.data(name)))
+                values[name] if name in values else torch.from_numpy(np.array(graph.data(name))).to(device)
                 for name in node.inputs
             ]
             layer = self._layer(node)
             results = results_of(node.op, *args) if layer is None else layer(node.op, args, is_live)
             for out, y in zip(node.outputs, results, strict=True):
                 values[out] = self._faked(out, y, made, exact)
-        return tuple(_back(values[name], self._axes[name]) for name in graph.outputs)
+        return tuple(_back(values[name], self._axes[name]).to(outside) for name in graph.outputs)
 
     def convert(self, *, io: Io = "float") -> Graph:
         """The graph as it is trained by now: of integers, or with 16-bit weights. The simulator, C and this
@@ -189,14 +193,14 @@ class Qat(nn.Module):
             return y
         kind = made.graph.type(held)
         if kind.quant is None:
-            return y if exact is None else apply_exact(y, torch.from_numpy(exact[held].astype(np.float32)))
+            return y if exact is None else apply_exact(y, tensor(exact[held].astype(np.float32), y))
         if exact is None:
             scale, zero = kind.quant.scale[0], kind.quant.zero[0]
             lo, hi = fixed.int_range(kind.dtype)
             real = ((y.detach() / scale).round() + zero).clamp(lo, hi).sub(zero) * scale
         else:
             difference = (exact[held].astype(np.int32) - kind.quant.zero[0]).astype(np.float32)
-            real = torch.from_numpy(np.asarray(np.float32(kind.quant.scale[0]) * difference))
+            real = tensor(np.float32(kind.quant.scale[0]) * difference, y)
         i = self._ranges.get(name)
         if i is None:  # its scale is given
             return apply_exact(y, real)
@@ -208,8 +212,8 @@ class Qat(nn.Module):
         for node in graph.nodes:
             if (layer := self._layer(node)) is None:
                 continue
-            for constant, tensor in zip(learned(node), layer.constants(), strict=True):
-                data = tensor.detach().numpy().copy()
+            for constant, learning in zip(learned(node), layer.constants(), strict=True):
+                data = array(learning).copy()
                 data.flags.writeable = False
                 values[constant] = Value(values[constant].type, data)
         return replace(graph, values=values)

@@ -119,11 +119,11 @@ def _pool(op: Pool2d, x: Tensor) -> Tensor:
         y = functional.max_pool2d(image, op.size, op.strides, 0, op.dilations)
         return y.permute(0, 2, 3, 1)
     channels = image.shape[1]
-    ones = torch.ones((channels, 1, *op.size), dtype=x.dtype)
+    ones = x.new_ones((channels, 1, *op.size))
     y = functional.conv2d(image, ones, None, op.strides, 0, op.dilations, channels).permute(0, 2, 3, 1)
     if op.kind == "mean":
         counts = np.asarray(op.counts(x.shape[1], x.shape[2]), np.float32)
-        y = y / torch.from_numpy(counts)[:, :, None]
+        y = y / torch.from_numpy(counts)[:, :, None].to(x.device)
     return y
 
 
@@ -142,5 +142,5 @@ def _reduce(op: Reduce, x: Tensor) -> Tensor:
 
 def _slice(op: Slice, x: Tensor) -> Tensor:
     for axis, (start, step, size) in enumerate(zip(op.starts, op.steps, op.shape, strict=True)):
-        x = torch.index_select(x, axis, torch.arange(size) * step + start)
+        x = torch.index_select(x, axis, torch.arange(size, device=x.device) * step + start)
     return x

@@ -23,6 +23,7 @@ from edgekit.core.ops.conv_transpose2d import ConvTranspose2d
 from edgekit.core.types import Array
 from edgekit.quantize.pruning.groups import with_constants
 from edgekit.torch.batch_norm import Norm
+from edgekit.torch.devices import on_cpu
 from edgekit.torch.export import convert, exported
 
 _LAYERS = {"aten::linear", "aten::conv1d", "aten::conv2d", "aten::conv_transpose1d", "aten::conv_transpose2d"}
@@ -83,6 +84,7 @@ def traced(
 ) -> Traced:
     """Convert a module; `finish` brings the graph into its last form. A layer whose weights are mixed with
     other constants has no source, and its batch normalization, if any, is folded."""
+    model = on_cpu(model)
     program = exported(deepcopy(model), example_inputs)
     state: Mapping[str, torch.Tensor] = program.state_dict
     real = {name: tensor.detach().clone() for name, tensor in state.items()}
