@@ -63,17 +63,21 @@ def _check_states(main: Graph, name: str, graph: Graph) -> None:
         kinds = [f"{s.initial.type}" if s else "missing" for s in (own.get(state), other.get(state))]
         if kinds[0] != kinds[1]:
             what = f"state {state} is {kinds[0]} in {main.name} and {kinds[1]} in entry {name}"
-            raise EdgeKitError("E0103", f"entries share states, and {what}", hint=_hint(main, kinds))
+            raise EdgeKitError("E0103", f"entries share states, and {what}", hint=_hint(main, graph, kinds))
         if own[state].start.tobytes() != other[state].start.tobytes():
             message = f"entries share states, and state {state} starts from other numbers in entry {name}"
             raise EdgeKitError("E0103", message, hint="make all entries of one model")
 
 
-def _hint(main: Graph, kinds: Iterable[str]) -> str:
+def _hint(main: Graph, entry: Graph, kinds: Iterable[str]) -> str:
     if not main.states:
         return "build the model with the states, and name the other one as its entry"
     if "missing" in kinds:
         return "make all entries of one model; an entry may also have no states at all"
-    decoder = DecoderForm.of(main)
-    example = f", such as --dim positions={decoder.positions}" if decoder else ""
+    forms = [form for graph in (main, entry) if (form := DecoderForm.of(graph))]
+    example = ""
+    if len(forms) == 2 and forms[0].positions != forms[1].positions:
+        example = f", such as --dim positions={forms[0].positions}"
+    elif forms:
+        example = f", such as --dim chunk={max(form.chunk for form in forms)}"
     return f"bind the same dimensions for both{example}"

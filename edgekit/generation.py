@@ -82,7 +82,7 @@ class _Decoder:
     def check(self, ids: Sequence[int]) -> None:
         if not ids:
             raise EdgeKitError("E0101", "the text has no tokens", hint="give some text to begin with")
-        if len(ids) > self.positions:
+        if self.positions is not None and len(ids) > self.positions:
             message = f"the text is {len(ids)} tokens, the cache holds {self.positions}"
             raise EdgeKitError("E0102", message, hint=f"convert with --dim positions={2 * len(ids)}")
         if (largest := max(ids)) >= self.words:
@@ -97,7 +97,9 @@ class _Decoder:
                 return logits
         while True:
             # A padded run must not reach beyond the cache: near its end, some tokens are read again.
-            begin = max(0, min(self.count, self.positions - self.chunk))
+            begin = self.count
+            if self.positions is not None:
+                begin = max(0, min(begin, self.positions - self.chunk))
             part = text[begin : begin + self.chunk]
             token = np.array([*part, *[0] * (self.chunk - len(part))], np.int32)
             run = self.session.run({"token": token, "position": np.array([begin], np.int32)})

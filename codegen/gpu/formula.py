@@ -71,11 +71,46 @@ class _Printer:
                 return result
             case Function("ek_f32_to_s32", (inner,)) if self.kind == F32:
                 return _truncated(self.k.let("operand", self.expr(inner)))
+            case Function(name, (a, b)) if name in _QUOTIENTS and self.kind in (I32, U32):
+                return _QUOTIENTS[name](*(self.k.let("operand", self.expr(x)) for x in (a, b)))
             case Function(name, operands) if self.kind == F32 and name.endswith("_f32"):
                 arguments = [self.expr(x) for x in operands]
                 if found_function := FUNCTIONS.get(name.removeprefix("ek_").removesuffix("_f32")):
                     return found_function(self.k, *(self.k.let("operand", a) for a in arguments))
         raise UnsupportedError(f"{_lacking(formula)} in {self.text}")
+
+
+def _safe(b: Expr) -> Expr:
+    """A divisor that every language divides by. Remainders of 1 and -1 are 0, and those of 0 are 0 here."""
+    is_odd = b.eq(0) | b.eq(-1) if b.kind == I32 else b.eq(0)
+    return select(is_odd, number(1, b.kind), b)
+
+
+def _quotient(a: Expr, b: Expr) -> Expr:
+    found = a // _safe(b)
+    if b.kind == I32:
+        found = select(b.eq(-1), (0 - a.bits(U32)).bits(I32), found)
+    return select(b.eq(0), number(0, b.kind), found)
+
+
+def _remainder(a: Expr, b: Expr) -> Expr:
+    return a % _safe(b)
+
+
+def _modulus(a: Expr, b: Expr) -> Expr:
+    """With the sign of b."""
+    rest = _remainder(a, b)
+    return select(rest.ne(0) & ((rest ^ b) < 0), rest + b, rest)
+
+
+_QUOTIENTS: Mapping[str, Callable[[Expr, Expr], Expr]] = {
+    "ek_div_s32": _quotient,
+    "ek_div_u32": _quotient,
+    "ek_rem_s32": _remainder,
+    "ek_rem_u32": _remainder,
+    "ek_mod_s32": _modulus,
+    "ek_mod_u32": _remainder,
+}
 
 
 def _truncated(x: Expr) -> Expr:

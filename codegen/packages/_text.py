@@ -9,16 +9,19 @@ from edgekit.codegen.text.tables import Tables
 from edgekit.core.text.decoder import DecoderForm
 
 _BYTES = 8  # of text for each position: twice of what tokens have in most languages
+_ENDLESS = 4096  # positions of a text that caches do not end
 
 
 @dataclass(frozen=True)
 class Text:
-    """Tokens of the tokenizer, those that begin and end a text, and the bytes that there is room for."""
+    """Tokens of the tokenizer, those that begin and end a text, and the bytes and positions that there is
+    room for."""
 
     tokens: int
     prefix: list[int]
     suffix: list[int]
     bytes: int
+    positions: int
     form: DecoderForm
     prefill: DecoderForm | None  # of the entry that reads prompts
     prefill_number: int  # of that entry, from 1 on; 0: there is none
@@ -34,7 +37,8 @@ def text_of(program: Program) -> Text | None:
         return None
     ends = [*tokenizer.prefix], [*tokenizer.suffix]
     number, prefill = prefill_of(program)
-    return Text(tables.count, *ends, _BYTES * form.positions, form, prefill, number)
+    positions = form.positions or _ENDLESS
+    return Text(tables.count, *ends, _BYTES * positions, positions, form, prefill, number)
 
 
 def prefill_of(program: Program) -> tuple[int, DecoderForm | None]:

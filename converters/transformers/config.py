@@ -55,6 +55,15 @@ class Layer:
 
 
 @dataclass(frozen=True)
+class Room:
+    """How many rows a cache has, and how many of them a query sees: in a ring buffer, or 0 for all that are
+    filled. While the tokens of a run are written, the first one of them still sees its whole window."""
+
+    rows: int
+    window: int
+
+
+@dataclass(frozen=True)
 class Config:
     """A decoder. `rates` are the angles by which a position turns pairs of a head."""
 
@@ -74,9 +83,14 @@ class Config:
     head_norms: bool
     tied: bool | None  # None: config.json does not say
 
-    @property
-    def window(self) -> int | None:
-        return min((layer.window for layer in self.layers if layer.window is not None), default=None)
+    def rooms(self, positions: int, chunk: int) -> list[Room]:
+        """Of the caches of each layer, for texts of so many positions in runs of up to `chunk` tokens."""
+        return [
+            Room(positions, 0)
+            if layer.window is None or layer.window >= positions
+            else Room(layer.window + chunk - 1, layer.window)
+            for layer in self.layers
+        ]
 
 
 def parse(config: Record) -> Config:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -11,9 +11,10 @@ from edgekit.converters.semantics import compose
 from edgekit.converters.semantics.attention import heads_of, rotary, rows_of_heads
 from edgekit.converters.semantics.movement import cast
 from edgekit.converters.tensor import Tensor
-from edgekit.converters.transformers.config import Config, Layer
+from edgekit.converters.transformers.config import Config, Layer, Room
 from edgekit.core.builder import Builder
 from edgekit.core.ops.activations import Sigmoid
+from edgekit.core.ops.arithmetic import Mod
 from edgekit.core.ops.attention import CachedAttention
 from edgekit.core.ops.gather import Gather
 from edgekit.core.ops.layer_norm import RmsNorm
@@ -29,9 +30,8 @@ Weights = Callable[..., Tensor]  # a name and the shape that it has to have -> t
 class Decoder:
     """One conversion. Names are those of the tensors in the files."""
 
-    def __init__(self, builder: Builder, config: Config, weights: Weights, positions: int) -> None:
-        self.builder, self.config, self.weights = builder, config, weights
-        self.cache = Type(DType.F32, (1, config.shared, positions, config.size))
+    def __init__(self, builder: Builder, config: Config, weights: Weights, rooms: Sequence[Room]) -> None:
+        self.builder, self.config, self.weights, self.rooms = builder, config, weights, rooms
         self.caches: list[ModelState] = []
 
     def logits(self, token: Tensor, position: Tensor, kept: int) -> Tensor:
@@ -87,17 +87,21 @@ class Decoder:
         self.builder.origin = name.removeprefix("model.")
         if turned:
             q, k = (rotary(t, *turned, interleaved=False) for t in (q, k))
-        keys, values = self._written(f"keys_{i}", k, at), self._written(f"values_{i}", v, at)
-        y = q.apply(CachedAttention(1 / float(np.sqrt(c.size))), keys, values, at)
+        room = self.rooms[i]
+        row = at.apply(Mod(), room.rows) if room.window else at
+        keys, values = (
+            self._written(f"{kind}_{i}", new, row, room.rows) for kind, new in (("keys", k), ("values", v))
+        )
+        y = q.apply(CachedAttention(1 / float(np.sqrt(c.size)), room.window), keys, values, at)
         y = rows_of_heads(y).reshape(x.shape[0], c.heads * c.size)
         return self._dense(f"{name}.o_proj", y, c.width, c.output_bias)
 
-    def _written(self, name: str, new: Tensor, at: Tensor) -> Tensor:
+    def _written(self, name: str, new: Tensor, at: Tensor, rows: int) -> Tensor:
         """The cache with the rows of these tokens."""
-        old = self.builder.input(name, self.cache)
-        rows = at.reshape(1, 1, at.shape[0], 1)
-        made = Tensor(self.builder, old).apply(Scatter(2), rows, new)
-        self.caches.append(ModelState(old, made, Value(self.cache, np.zeros(self.cache.shape, np.float32))))
+        cache = Type(DType.F32, (1, self.config.shared, rows, self.config.size))
+        old = self.builder.input(name, cache)
+        made = Tensor(self.builder, old).apply(Scatter(2), at.reshape(1, 1, at.shape[0], 1), new)
+        self.caches.append(ModelState(old, made, Value(cache, np.zeros(cache.shape, np.float32))))
         return made
 
     def _dense(self, name: str, x: Tensor, outputs: int, has_bias: bool) -> Tensor:

@@ -18,7 +18,7 @@ from edgekit.converters.semantics.movement import cast
 from edgekit.converters.tensor import Tensor
 from edgekit.converters.transformers import FORMAT as FORMAT
 from edgekit.converters.transformers import SUFFIXES as SUFFIXES
-from edgekit.converters.transformers.config import Config, parse
+from edgekit.converters.transformers.config import Config, Room, parse
 from edgekit.converters.transformers.decoder import EMBEDDING, Decoder
 from edgekit.converters.transformers.tokenizer import FILE as TOKENIZER
 from edgekit.converters.transformers.tokenizer import read_tokenizer
@@ -33,6 +33,7 @@ _GENERATION = "generation_config.json"
 _INDEX = "model.safetensors.index.json"
 _WHOLE = "model.safetensors"
 _MAX_CONFIG = 1 << 24
+_CHUNK = 64  # tokens that a run of a model with sliding windows may take, unless --dim says so
 _MAX_CACHES = 1 << 30  # bytes, unless the user says how many positions
 _FLOATS = (DType.F32, DType.F16, DType.BF16)
 _HEAD = "lm_head.weight"
@@ -59,15 +60,15 @@ def convert(
     name: str = "",
 ) -> Graph:
     """Convert a folder, or the model that a file in it belongs to. `dims` binds `positions`, the length of
-    the caches, `tokens` that one run takes, 1 by default, and `logits`, of how many of these, the last ones,
-    there are logits."""
+    the caches, `tokens` that one run takes, 1 by default, `logits`, of how many of these, the last ones,
+    there are logits, and, where layers have sliding windows, `chunk`, how many tokens a run of any entry
+    takes at most."""
     with reading(model.name):
         raw_config = files.read_beside(_config(model), _CONFIG, "the configuration", _MAX_CONFIG)
         config = parse(Record.of(files.parse_json(raw_config, _CONFIG), _CONFIG))
         raws = dict(_read(model))
         stored = _merged({file: tensors(raw, file) for file, raw in raws.items()})
         bindings = Bindings(shapes or {}, dims or {})
-        positions = _positions(config, bindings)
         weights = _Weights(stored, Builder(given=sum(map(len, raws.values()))))
         config = replace(config, tied=weights.are_tied(config))
         builder = weights.builder
@@ -75,9 +76,10 @@ def convert(
             builder.input(key, bindings.type(key, DType.S32, dims))
             for key, dims in (("token", ["tokens"]), ("position", [1]))
         ]
-        kept = _kept(bindings, builder.type(inputs[0]).size)
+        tokens = builder.type(inputs[0]).size
+        rooms, kept = _rooms(config, bindings, tokens), _kept(bindings, tokens)
         bindings.check(inputs)
-        decoder = Decoder(builder, config, weights, positions)
+        decoder = Decoder(builder, config, weights, rooms)
         token, position = (Tensor(builder, key) for key in inputs)
         logits = decoder.logits(token, position, kept)
         weights.check_all_used()
@@ -155,27 +157,30 @@ def _merged(parts: Mapping[str, Mapping[str, StoredTensor]]) -> dict[str, Stored
     return found
 
 
-def _positions(config: Config, bindings: Bindings) -> int:
-    """For how many positions caches have room: those of the model, unless --dim says so."""
-    most = min(config.positions, config.window or config.positions)
-    positions = bindings.size("positions", most)
-    row = 2 * len(config.layers) * config.shared * config.size * DType.F32.bytes
-    if "positions" not in bindings.dims and positions * row > _MAX_CACHES:
-        message = f"caches for all {positions} positions of this model take {positions * row} bytes"
-        few = min(1024, _MAX_CACHES // row)
-        hint = f"bind fewer: --dim positions={few} takes {few * row}" if few else "are the heads damaged?"
+def _rooms(config: Config, bindings: Bindings, tokens: int) -> list[Room]:
+    """Caches for all positions of the model, unless --dim says how many; those of a layer with a sliding
+    window hold the window."""
+    positions = bindings.size("positions", config.positions)
+    chunk = max(1, tokens)
+    if any(layer.window is not None for layer in config.layers):
+        chunk = bindings.size("chunk", max(_CHUNK, tokens))
+        if chunk < max(1, tokens):
+            message = f"a run takes {tokens} tokens, and caches of windows are for runs of {chunk}"
+            raise EdgeKitError("E0103", message, hint=f"bind --dim chunk={tokens} for all entries")
+    rooms = config.rooms(positions, chunk)
+    row = 2 * config.shared * config.size * DType.F32.bytes
+    size = sum(room.rows for room in rooms) * row
+    most = max(room.rows for room in rooms)
+    if positions < 1 or absurd((1, config.shared, most, config.size)):
+        hint = "--dim positions=N sets it" if most == positions else "--dim chunk=N is of a few tokens"
+        raise EdgeKitError("E0402", f"caches for {most} positions are absurd", hint=hint)
+    if "positions" not in bindings.dims and size > _MAX_CACHES:
+        message = f"caches for all {positions} positions of this model take {size} bytes"
+        few = min(1024, _MAX_CACHES // (row * len(rooms)))
+        less = row * sum(room.rows for room in config.rooms(few, chunk))
+        hint = f"bind fewer: --dim positions={few} takes {less}" if few else "are the heads damaged?"
         raise EdgeKitError("E0302", message, hint=hint)
-    if absurd((1, config.shared, positions, config.size)) or positions < 1:
-        raise EdgeKitError(
-            "E0402", f"caches for {positions} positions are absurd", hint="--dim positions=N sets it"
-        )
-    if config.window is not None and positions > config.window:
-        message = (
-            f"a token sees the last {config.window} positions only, which caches of {positions} do not hold"
-        )
-        hint = f"sliding windows are not supported: --dim positions={config.window} is the most"
-        raise EdgeKitError("E0205", message, hint=hint)
-    return positions
+    return rooms
 
 
 def _kept(bindings: Bindings, tokens: int) -> int:

@@ -27,13 +27,15 @@ from edgekit.generation import continued
 PROMPT = 10  # tokens, of which two full runs of prefill read eight
 
 
-@pytest.mark.parametrize("family", ["llama", "qwen3"])
+@pytest.mark.parametrize("family", ["llama", "qwen3", "mistral-windows", "qwen2-windows"])
 def test_prompts_that_prefill_reads_have_the_logits_of_transformers(family: str, tmp_path: Path) -> None:
     (tmp_path / "model").mkdir()
     folder = model_folder(family)(tmp_path / "model")
     with np.load(io.BytesIO(members(family)["io.npz"])) as stored:
         tokens, expected = stored["x0"], stored["y0"]
-    edgekit.build(decoder(folder), tmp_path / "out", entries={"prefill": decoder(folder, 4)}, verify=False)
+    chunk = {"chunk": 4} if "windows" in family else {}
+    main, prefill = (decoder(folder, tokens, **chunk) for tokens in (1, 4))
+    edgekit.build(main, tmp_path / "out", entries={"prefill": prefill}, verify=False)
     library = Library(tmp_path / "out")
     for _ in range(2):  # a second text over the first one
         library.call("net_reset", library.state)
@@ -172,6 +174,11 @@ def test_entries_with_other_states_are_refused(tmp_path: Path) -> None:
     ) as caught:
         with_entries(program, {"prefill": longer})
     assert "--dim positions=32" in caught.value.hint
+    (tmp_path / "windows").mkdir()
+    folder = model_folder("mistral-windows")(tmp_path / "windows")
+    with pytest.raises(EdgeKitError, match=r"state keys_0 is f32\[1,2,66,4\]") as caught:
+        with_entries(compile_graph(decoder(folder), targets.load("host")), {"prefill": decoder(folder, 128)})
+    assert "--dim chunk=128" in caught.value.hint
     fewer = replace(longer, states=main.states[:2])
     with pytest.raises(EdgeKitError, match=r"state keys_1 is .* in net and missing in entry prefill"):
         with_entries(program, {"prefill": fewer})

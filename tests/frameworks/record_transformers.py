@@ -30,7 +30,7 @@ _LLAMA3 = {
     "original_max_position_embeddings": 16,
 }
 _LINEAR = {"rope_type": "linear", "rope_theta": 10000.0, "factor": 2.0}
-# Settings of each model, and the type that its weights are stored in.
+# Settings of each model, by its type and what is particular, and the type that its weights are stored in.
 MODELS = {
     "llama": (
         {"rope_parameters": {"rope_theta": 500000.0, **_LLAMA3}, "tie_word_embeddings": True},
@@ -40,6 +40,11 @@ MODELS = {
     "qwen2": ({"tie_word_embeddings": True}, "bfloat16"),
     "qwen3": ({"head_dim": 8, "attention_bias": True}, "float32"),
     "smollm3": ({"no_rope_layer_interval": 2, "mlp_bias": True}, "float32"),
+    "mistral-windows": ({"sliding_window": 3}, "float32"),
+    "qwen2-windows": (
+        {"use_sliding_window": True, "sliding_window": 5, "max_window_layers": 1},
+        "float32",
+    ),
 }
 OLDER = ("llama", "qwen2")
 
@@ -47,7 +52,9 @@ OLDER = ("llama", "qwen2")
 def record(folder: Path, name: str) -> None:
     torch.manual_seed(1)
     settings, dtype = MODELS[name]
-    model = AutoModelForCausalLM.from_config(AutoConfig.for_model(name, **_SIZES, **settings)).eval()
+    model = AutoModelForCausalLM.from_config(
+        AutoConfig.for_model(name.split("-")[0], **_SIZES, **settings)
+    ).eval()
     stored = getattr(torch, dtype)
     with torch.no_grad():
         for weights in model.parameters():  # as training leaves them: no scale is 1, and no bias 0

@@ -16,6 +16,7 @@ from edgekit.core.passes import verify
 from edgekit.core.types import Array
 
 MODELS = names(RECORDED)
+WINDOWS = {"mistral-windows": 3, "qwen2-windows": 5}  # positions that their texts do not fit into
 
 
 def recorded(name: str) -> tuple[Array, Array]:
@@ -36,7 +37,8 @@ def logits(graph: Graph, tokens: Array, target: str = "") -> Array:
 @pytest.mark.parametrize("name", MODELS)
 def test_logits_are_those_of_transformers(name: str, tokens_a_run: int, tmp_path: Path) -> None:
     tokens, expected = recorded(name)
-    graph = convert(folder(name)(tmp_path), dims={"positions": 16, "tokens": tokens_a_run})
+    chunk = {"chunk": tokens_a_run} if name in WINDOWS else {}
+    graph = convert(folder(name)(tmp_path), dims={"positions": 16, "tokens": tokens_a_run, **chunk})
     verify(graph)
     check_caches(graph, 4)
     np.testing.assert_allclose(logits(graph, tokens), expected, rtol=1e-4, atol=1e-5)
@@ -86,12 +88,41 @@ def test_caches_of_gigabytes_for_one_position_get_no_length_as_a_hint(tmp_path: 
     assert (caught.value.code, caught.value.hint) == ("E0302", "are the heads damaged?")
 
 
-def test_windows_are_read_as_long_as_they_hold_all_positions(tmp_path: Path) -> None:
+@pytest.mark.parametrize("tokens", [1, 4])
+@pytest.mark.parametrize("name", WINDOWS)
+def test_caches_of_sliding_windows_are_ring_buffers(name: str, tokens: int, tmp_path: Path) -> None:
+    """They have rows for the window of a token while those behind it are written, and begin anew in C."""
+    text, expected = recorded(name)
+    place = folder(name)(tmp_path)
+    graph = convert(place, dims={"positions": 12, "tokens": tokens, "chunk": 4})
+    rows = [graph.type(state.input).shape[2] for state in graph.states[::2]]
+    ring = WINDOWS[name] + 3
+    assert rows == ([12, ring] if name == "qwen2-windows" else [ring, ring])
+    np.testing.assert_allclose(logits(graph, text, "host"), expected, rtol=1e-4, atol=1e-5)
+    wide = convert(place, dims={"positions": 12, "tokens": tokens})
+    assert {wide.type(state.input).shape[2] for state in wide.states} <= {12, WINDOWS[name] + 63}
+    np.testing.assert_allclose(logits(wide, text), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_windows_that_hold_all_positions_are_no_rings(tmp_path: Path) -> None:
     where = folder("mistral")(tmp_path)
-    assert convert(where).type("keys_0").shape[2] == 24
-    with pytest.raises(EdgeKitError, match="the last 24 positions only") as caught:
-        convert(where, dims={"positions": 25})
-    assert "--dim positions=24" in caught.value.hint
+    for positions, rows in ((24, 24), (25, 24 + 63)):
+        graph = convert(where, dims={"positions": positions})
+        assert {graph.type(state.input).shape[2] for state in graph.states} == {rows}
+
+
+def test_runs_of_more_tokens_than_windows_have_room_for_are_refused(tmp_path: Path) -> None:
+    where = folder("mistral-windows")(tmp_path)
+    with pytest.raises(
+        EdgeKitError, match="takes 8 tokens, and caches of windows are for runs of 4"
+    ) as caught:
+        convert(where, dims={"tokens": 8, "chunk": 4})
+    assert caught.value.hint == "bind --dim chunk=8 for all entries"
+    with pytest.raises(EdgeKitError, match="are absurd") as caught:
+        convert(where, dims={"chunk": 1 << 60})
+    assert "--dim chunk=N" in caught.value.hint
+    with pytest.raises(EdgeKitError, match="no dimension named chunk"):
+        convert(folder("llama")(tmp_path), dims={"chunk": 4})
 
 
 def test_a_dimension_that_does_not_exist_is_refused(tmp_path: Path) -> None:

@@ -73,6 +73,20 @@ def test_several_tokens_a_run(name: str, format: str, device: str, tmp_path: Pat
         np.testing.assert_array_equal(found.argmax(-1), expected.argmax(-1))
 
 
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("tokens", [1, 4])
+@pytest.mark.parametrize("name", ["mistral-windows", "qwen2-windows"])
+def test_sliding_windows(name: str, tokens: int, device: str, tmp_path: Path) -> None:
+    graph = decoder(folder(name)(tmp_path), tokens, chunk=4)
+    planned = plan(graph)
+    assert not planned.segments
+    text = np.random.default_rng(5).integers(0, 40, (20 // tokens, tokens)).astype(np.int32)
+    session, on_device = Session(graph), steps_of(DEVICES[device](), planned)
+    for i, part in enumerate(text):
+        step = {"token": part, "position": np.array([tokens * i], np.int32)}
+        assert_near(on_device(step), session.run(step)["logits"])
+
+
 @pytest.mark.parametrize("format", ["f32", "int8 dynamic", "int4 dynamic"])
 @pytest.mark.parametrize("name", ["t5", "bart"])
 def test_encoders_and_decoders(name: str, format: str, tmp_path: Path) -> None:

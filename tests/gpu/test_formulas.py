@@ -30,11 +30,13 @@ def _integer_cases() -> list[Case]:
     """Those of elementwise operators that take such integers."""
     modules = (importlib.import_module(f"ops.cases.{name}") for name in ("logic", "arithmetic"))
     words = {"Add", "Sub", "Mul", "And", "Or", "Xor", "Not", "Neg", "Abs"}
+    quotients = {"Div", "Mod", "Remainder"}
     found = [
         c
         for module in modules
         for c in module.CASES
         if (type(c.op).__name__ in words and DType.of(c.operands[0].dtype) in INTEGERS)
+        or (type(c.op).__name__ in quotients and DType.of(c.operands[0].dtype) in INTEGERS[:4])
         or (type(c.op).__name__ in COMPARISONS and DType.of(c.operands[-1].dtype) is DType.S64)
     ]
     return [*found, *(case(Cast(DType.F32), whole(d, 40)) for d in INTEGERS)]

@@ -32,8 +32,17 @@ FORMATS: dict[str, dict[str, Any]] = {
     "int8": {"dtype": "int8", "activations": "dynamic"},
     "int4": {"dtype": "int4", "activations": "dynamic"},
 }
-# Sizes of queries and values, positions of queries: ends of blocks of keys, heads that are no whole vectors.
-SHAPES = ((8, 8, (0,)), (6, 5, (15, 16)), (7, 3, (47,)), (40, 33, (5, 30)), (16, 16, (31,)))
+# Sizes of queries and values, positions of queries, windows: ends of blocks of keys, heads that are no whole
+# vectors, rings that begin anew.
+SHAPES = (
+    (8, 8, (0,), 0),
+    (6, 5, (15, 16), 0),
+    (7, 3, (47,), 0),
+    (40, 33, (5, 30), 0),
+    (16, 16, (31,), 0),
+    (8, 8, (3, 30, 49, 100), 40),
+    (7, 3, (2000,), 48),
+)
 KEYS = 48
 
 
@@ -47,14 +56,13 @@ def test_attention_adds_in_one_order(name: str, tmp_path: Path) -> None:
         inputs[f"x{len(inputs)}"] = value
         return b.input(f"x{len(inputs) - 1}", Type(DType.of(value.dtype), value.shape))
 
-    op = CachedAttention(0.3)
-    in_c = expecting(op.in_c)
-    for size, values, at in SHAPES:
+    in_c = {window: expecting(CachedAttention(0.3, window).in_c) for *_, window in SHAPES}
+    for size, values, at, window in SHAPES:
         shapes = (2, len(at), size), (1, KEYS, size), (1, KEYS, values)
         floats = [3 * rng.normal(size=(1, *shape)).astype(np.float32) for shape in shapes]
         ins = [*floats, np.array(at, np.int32)]
-        y = b.one(op, *map(given, ins))
-        (expected[y],) = in_c(*ins)
+        y = b.one(CachedAttention(0.3, window), *map(given, ins))
+        (expected[y],) = in_c[window](*ins)
     program = compile_graph(b.graph("attention", list(inputs), list(expected)), load(name))
     found = drive(program, tmp_path, ("-O2",)).run(program, inputs)
     for y, value in expected.items():

@@ -210,7 +210,9 @@ def test_attention_to_caches(name: str, compiler: str, tmp_path: Path) -> None:
     """
     bench = Bench(Random(7), np.random.default_rng(7))
     shapes = [(2, 2, 40, 8, 8), (4, 2, 33, 16, 24), (3, 1, 5, 8, 16), (8, 2, 70, 8, 8), (4, 2, 33, 8, 8)]
-    for (heads, shared, keys, size, values), index in product(shapes, (DType.S32, DType.S64)):
+    kinds = [(shape, index, 0) for shape, index in product(shapes, (DType.S32, DType.S64))]
+    kinds += [(shape, DType.S32, shape[2] - 4) for shape in (shapes[0], shapes[3], (4, 2, 70, 16, 8))]
+    for (heads, shared, keys, size, values), index, window in kinds:
         at = np.array([0, keys // 2, keys - 1, keys + 9, -3, 15], index.numpy)
         q, k, v = (
             bench.input(1, n, rows, width)
@@ -222,15 +224,15 @@ def test_attention_to_caches(name: str, compiler: str, tmp_path: Path) -> None:
         if keys == 33:
             scale = 40.0
             bench.inputs |= {name: np.round(4 * bench.inputs[name]) / 4 for name in (q, k)}
-        bench.outputs += bench.builder.add(CachedAttention(scale), q, k, v, places)
+        bench.outputs += bench.builder.add(CachedAttention(scale, window), q, k, v, places)
     program = compile_graph(
         bench.builder.graph("floats", list(bench.inputs), bench.outputs), load(name, compiler)
     )
     isa, each = (
         ("mve", [""]) if name in ("cortex-m55", "cortex-m85") else ("vfp", ["", "_pairs", "_pairs_of_eight"])
     )
-    kinds = {f"cached_attention_f32_{index}{kind}" for index in ("s32", "s64") for kind in each}
-    assert set(kernels(program, isa)) == kinds
+    expected = {f"cached_attention_f32_{index}{kind}" for index in ("s32", "s64") for kind in each}
+    assert set(kernels(program, isa)) == expected
     broken = {name: data.copy() for name, data in bench.inputs.items()}
     for data in broken.values():
         if data.dtype == np.float32:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from onnx import ModelProto, TensorProto, helper
+from onnx.reference import ReferenceEvaluator
 from support.onnx_models import model, node, tensor
 from support.quantized_models import reference
 from support.tools import require
@@ -16,7 +17,9 @@ from edgekit import api
 from edgekit.core import simulate
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
+from edgekit.core.ops.attention import CachedAttention
 from edgekit.core.passes import verify
+from edgekit.core.passes.simplify import simplify
 from edgekit.core.types import Array
 
 _TYPES = {"float32": TensorProto.FLOAT, "int32": TensorProto.INT32, "int64": TensorProto.INT64}
@@ -197,6 +200,41 @@ def test_grouped_attention(case: str, tmp_path: Path) -> None:
             np.testing.assert_allclose(
                 ours[b][valid], theirs[b][valid], rtol=0, atol=4e-6 * np.abs(theirs).max(), err_msg=name
             )
+
+
+@pytest.mark.parametrize("window", [-1, 3])
+@pytest.mark.parametrize("tokens", [1, 3])
+def test_grouped_attention_reads_its_cache_in_place(tokens: int, window: int, tmp_path: Path) -> None:
+    made, inputs = grouped(tokens, 9, 9, [7], do_rotary=1, local_window_size=window)
+    graph = simplify(converted(made, tmp_path))
+    assert [node.op.window for node in graph.nodes if isinstance(node.op, CachedAttention)] == [
+        max(window, 0)
+    ]
+    (found, *_), (expected, *_) = simulate.run(graph, inputs).values(), reference(made, [inputs])[0]
+    np.testing.assert_allclose(found, expected, rtol=0, atol=4e-6 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("causal", [0, 1])
+@pytest.mark.parametrize("tokens", [1, 3])
+def test_attention_of_opset_24_reads_its_cache_in_place(tokens: int, causal: int, tmp_path: Path) -> None:
+    """TensorScatter writes a cache, and so many positions of it are filled."""
+    inputs = {name: numbers(1, 2, tokens, 8) * scale for name, scale in (("k", 2), ("v", 3))}
+    inputs |= {name: numbers(1, 2, 9, 8) * scale for name, scale in (("pk", 4), ("pv", 5))}
+    inputs |= {"q": numbers(1, 4, tokens, 8), "at": np.int64([4])}
+    nodes = [
+        node("TensorScatter", "pk k at", "nk"),
+        node("TensorScatter", "pv v at", "nv"),
+        node("Add", "at n", "length"),
+        node("Attention", "q nk nv - - - length", "y", is_causal=causal),
+    ]
+    ports = [tensor(name, x.shape, _TYPES[x.dtype.name]) for name, x in inputs.items()]
+    made = model(nodes, {"n": np.int64([tokens])}, inputs=ports, outputs=("y", "nk", "nv"), opset=24)
+    graph = simplify(converted(made, tmp_path))
+    assert {"CachedAttention", "Scatter"} < {type(node.op).__name__ for node in graph.nodes}
+    assert not {"MatMul", "Softmax", "Expand"} & {type(node.op).__name__ for node in graph.nodes}
+    expected = ReferenceEvaluator(made).run(None, inputs)
+    for (name, ours), theirs in zip(simulate.run(graph, inputs).items(), expected, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=0, atol=4e-6 * np.abs(theirs).max(), err_msg=name)
 
 
 def test_a_cache_of_fixed_length_is_filled_from_run_to_run(tmp_path: Path) -> None:

@@ -16,8 +16,8 @@ FORMATS: Mapping[str, dict[str, Any]] = {
 }
 
 
-def decoder(folder: Path, tokens: int = 1, positions: int = 32) -> Graph:
-    dims = {"positions": positions, "tokens": tokens, "logits": 1}
+def decoder(folder: Path, tokens: int = 1, positions: int = 32, **more: int) -> Graph:
+    dims = {"positions": positions, "tokens": tokens, "logits": 1, **more}
     return edgekit.convert(folder, dims=dims, name="net")
 
 

@@ -47,6 +47,19 @@ def test_tokens_follow_from_the_logits_of_each_step(tiny_llama: Path, chunk: int
     assert [*continued(graph, START, sampler, 4)] == text[len(START) :][:4]
 
 
+@pytest.mark.parametrize("chunk", [1, 3])
+def test_texts_of_ring_buffers_have_no_end(chunk: int, tmp_path: Path) -> None:
+    folder = model_folder("mistral-windows")(tmp_path)
+    long = edgekit.convert(folder, dims={"positions": 12, "chunk": 64})  # more rows than there will be tokens
+    ring = edgekit.convert(folder, dims={"positions": 12, "chunk": 4, "tokens": chunk})
+    sampler = Sampler(temperature=1.0, seed=5)
+    expected = [*continued(long, START, sampler, 50)]
+    assert len(expected) == 50
+    assert [*continued(ring, START, sampler, 50)] == expected
+    mixed = edgekit.convert(model_folder("qwen2-windows")(tmp_path), dims={"positions": 12})
+    assert len([*continued(mixed, START, sampler, 50)]) == 10  # the last one is behind the last position
+
+
 def test_text_goes_on_where_it_ended(tiny_llama: Path) -> None:
     graph = edgekit.convert(tiny_llama, dims={"positions": 30})
     tokenizer = graph.tokenizer

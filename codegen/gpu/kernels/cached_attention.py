@@ -22,26 +22,29 @@ from edgekit.core.types import DType
 
 CALLS = ("cached_attention",)
 _QUERIES = 4  # of a work-group
+_LAST = (1 << 31) - 1  # position
 
 
 def use(call: Call) -> GpuCall:
     if call.types["T"] is not DType.F32:
         raise UnsupportedError(f"{call.kernel} of {call.types['T'].value}")
     heads, queries, size = (integer(call, name) for name in ("heads", "queries", "size"))
-    values = integers(call, "repeat queries keys values") | {"scale": real(call, "scale")}
-    together = _QUERIES if queries >= _QUERIES else 1
+    window = integer(call, "window")
+    names = "repeat queries keys values" + " window" * bool(window)
+    values = integers(call, names) | {"scale": real(call, "scale")}
+    together = _QUERIES if queries >= _QUERIES and not window else 1  # windows of queries differ
     blocks = -(-queries // together)
     has_fours = size % 4 == 0
     values |= {"blocks": blocks, "width": size // 4 if has_fours else size}
     pieces = -(-integer(call, "values") // GROUP)
-    kernel = _kernel(call.types["I"], together, has_fours, pieces)
+    kernel = _kernel(call.types["I"], together, has_fours, pieces, bool(window))
     return GpuCall(kernel, (0, 1, 2, 3, 4), values, heads * blocks)
 
 
 @cache
-def _kernel(of_index: DType, together: int, has_fours: bool, pieces: int) -> GpuKernel:
+def _kernel(of_index: DType, together: int, has_fours: bool, pieces: int, has_window: bool) -> GpuKernel:
     """`pieces`: how many elements of a result an item has."""
-    kind = f"{'_fours' * has_fours}_{of_index.value}"
+    kind = f"{'_window' * has_window}{'_fours' * has_fours}_{of_index.value}"
     k = KernelBuilder(f"cached_attention{kind}_{pieces}_x{together}")
     q, keys_buffer = (k.buffer(name, F32X4 if has_fours else F32) for name in ("q", "k"))
     v, at = k.buffer("v", F32), indices(k, "at", of_index)
@@ -53,20 +56,33 @@ def _kernel(of_index: DType, together: int, has_fours: bool, pieces: int) -> Gpu
     head = k.let("head", k.group_number // blocks)
     first = k.let("first", k.group_number % blocks * together)
     own = [k.let("query", function("min", first + r, queries - 1)) for r in range(together)]
-    seen = [k.let("seen", clamped(at[i], 0, keys - 1) + 1) for i in own]
+    if has_window:
+        window, last = k.constant("window"), k.let("last", clamped(at[own[0]], 0, _LAST))
+        seen = [k.let("seen", select(last < window, last + 1, window))]
+        oldest = k.let("oldest", (last - (seen[0] - 1)) % keys)
+    else:
+        seen = [k.let("seen", clamped(at[i], 0, keys - 1) + 1) for i in own]
     most_seen = seen[0]
     for other in seen[1:]:
         most_seen = function("max", most_seen, other)
     k.store(filled, 0, most_seen)
     end = k.uniform("end", filled)
     starts = [k.let("start", (head * queries + i) * width) for i in own]
-    row = k.let("row", head // repeat * keys)
+    head_row = k.let("row", head // repeat * keys)
+
+    def row(j: Expr) -> Expr:
+        """Where the keys and values are that a query sees as number j."""
+        if not has_window:
+            return head_row + j
+        place = k.let("place", oldest + j)
+        return head_row + select(place < keys, place, place - keys)
+
     tops = [k.var("top", number(-pool2d.LARGEST, F32)) for _ in own]
     sums = [k.var("sum", number(0, F32)) for _ in own]
     totals = [[k.var("total", number(0, F32)) for _ in range(pieces)] for _ in own]
     with k.loop("start_of_tile", 0, end, GROUP) as tile:
         j = k.let("j", tile + k.within)
-        dots = _dots(k, q, starts, keys_buffer, (row + function("min", j, end - 1)) * width)
+        dots = _dots(k, q, starts, keys_buffer, row(function("min", j, end - 1)) * width)
         for r, dot in enumerate(dots):
             score = select(j < seen[r], dot * k.constant("scale", F32), number(-pool2d.LARGEST, F32))
             k.store(scores, k.within * together + r, score)
@@ -89,9 +105,10 @@ def _kernel(of_index: DType, together: int, has_fours: bool, pieces: int) -> Gpu
             shares = [k.let("share", weights[i * together + r]) for r in range(together)]
             for total, share in zip(sums, shares, strict=True):
                 k.set(total, total + share)
+            of_value = k.let("of_value", row(tile + i))
             for piece in range(pieces):
                 place = k.let("place", function("min", k.within + piece * GROUP, values - 1))
-                value = k.let("value", v[(row + tile + i) * values + place])
+                value = k.let("value", v[of_value * values + place])
                 for r, share in enumerate(shares):
                     k.set(totals[r][piece], totals[r][piece] + share * value)
     for r in range(together):

@@ -1,12 +1,12 @@
 """y = softmax(scale q k' of the keys that a query sees) v, for heads that may share keys and values.
 
 Keys and values are those of a cache, [batch, shared heads, positions, size], and the query of row i sees the
-positions 0 .. at[i]: work grows with what the cache holds, not with its room.
+positions 0 .. at[i], or the last ones of them: work grows with what it sees, not with the room of the cache.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,13 +17,19 @@ from edgekit.core.ops._indexed import check_index
 from edgekit.core.types import Array, DType, Type
 
 _BLOCK, _LANES = 16, 4  # keys that share a largest score, and sums of a dot product
+_LAST = (1 << 31) - 1  # position of windows
 
 
 @dataclass(frozen=True)
 class CachedAttention(Op):
-    """Operands: q [B, H, N, D], k [B, G, S, D], v [B, G, S, E], at [N]; H is a multiple of G."""
+    """Operands: q [B, H, N, D], k [B, G, S, D], v [B, G, S, E], at [N]; H is a multiple of G.
+
+    With a window, a query sees so many positions, the last ones up to its own (sliding window attention), and
+    the cache is a ring buffer: position p is in row p % S. Without one, positions are rows.
+    """
 
     scale: float
+    window: int = 0
 
     def infer(self, *ins: Type) -> tuple[Type, ...]:
         q, k, v, at = ins
@@ -37,51 +43,65 @@ class CachedAttention(Op):
         require(v.shape[:3] == k.shape[:3], f"keys {k} and values {v} do not fit")
         require(shared > 0 and heads % shared == 0, f"{heads} heads do not share {shared} of keys")
         require(keys > 0 and at.shape == (queries,), f"positions {at} do not fit {queries} queries of {k}")
+        require(0 <= self.window <= keys, f"a window of {self.window} positions does not fit keys {k}")
         return (replace(q, shape=(batch, heads, queries, v.shape[3])),)
 
     def eval(self, *ins: Array) -> tuple[Array, ...]:
-        q, k, v, at = ins
-        keys = k.shape[2]
-        k, v = (np.repeat(t, q.shape[1] // k.shape[1], axis=1) for t in (k, v))
-        seen = np.arange(keys) <= np.clip(at, 0, keys - 1)[:, None]
-        with np.errstate(all="ignore"):
-            scores = np.matmul(q, k.swapaxes(2, 3)) * q.dtype.type(self.scale)
-            scores = np.where(seen, scores, -np.inf)
-            weights = np.exp(scores - scores.max(-1, keepdims=True))
-            y = np.matmul(weights, v) / weights.sum(-1, keepdims=True)
-        return (y.astype(q.dtype),)
+        return self._each(ins, self._query)
 
     def in_c(self, *ins: Array) -> tuple[Array, ...]:
         """Sixteen keys at a time (online softmax), dot products in four lanes, everything else in order."""
+        return self._each(ins, self._query if ins[0].dtype != np.float32 else self._query_in_c)
+
+    def _each(self, ins: Sequence[Array], query: Callable[..., Array]) -> tuple[Array, ...]:
+        """One query after the other, with the keys and values that it sees."""
         q, k, v, at = ins
-        if q.dtype != np.float32:
-            return self.eval(*ins)
         keys = k.shape[2]
-        k, v = (np.repeat(t, q.shape[1] // k.shape[1], axis=1)[:, :, None] for t in (k, v))
-        seen = np.clip(at, 0, keys - 1)[:, None] + 1
-        y = np.zeros((*q.shape[:3], v.shape[4]), np.float32)
-        total, most = np.zeros((2, *q.shape[:3], 1), np.float32)
-        for first in range(0, int(seen.max(initial=0)), _BLOCK):
-            block = slice(first, first + _BLOCK)
-            scores = _dots(q[:, :, :, None], k[:, :, :, block]) * np.float32(self.scale)
-            is_seen = first + np.arange(scores.shape[3]) < seen
-            above = most if first else scores[..., :1]
-            for j in range(scores.shape[3]):
-                score = scores[..., j, None]
-                above = np.where(is_seen[:, j, None] & (score > above), score, above)
-            shrink = np.where(above == most, np.float32(1), exp_below(most - above)) if first else 1
-            most, total, y = above, total * shrink, y * shrink
-            weights = exp_below(scores - most)
-            for j in range(scores.shape[3]):
-                seeing, weight = is_seen[:, j, None], weights[..., j, None]
-                total = np.where(seeing, total + weight, total)
-                y = np.where(seeing, y + weight * v[:, :, :, first + j], y)
-        return (y / total,)
+        k, v = (np.repeat(t, q.shape[1] // k.shape[1], axis=1) for t in (k, v))
+        y = np.empty((*q.shape[:3], v.shape[3]), q.dtype)
+        for i, last in enumerate(at):
+            rows = self._rows(int(last), keys)
+            y[:, :, i] = query(q[:, :, i], k[:, :, rows], v[:, :, rows], rows)
+        return (y,)
+
+    def _rows(self, at: int, keys: int) -> Array:
+        """Those that a query sees, the oldest position first."""
+        if not self.window:
+            return np.arange(min(max(at, 0), keys - 1) + 1)
+        last = min(max(at, 0), _LAST)
+        return np.arange(max(0, last + 1 - self.window), last + 1) % keys
+
+    def _query(self, q: Array, k: Array, v: Array, _: Array) -> Array:
+        with np.errstate(all="ignore"):
+            scores = (k @ q[..., None])[..., 0] * q.dtype.type(self.scale)
+            weights = np.exp(scores - scores.max(-1, keepdims=True))
+            y: Array = (weights[:, :, None] @ v)[:, :, 0] / weights.sum(-1, keepdims=True)
+        return y
+
+    def _query_in_c(self, q: Array, k: Array, v: Array, rows: Array) -> Array:
+        """Blocks end at the end of a cache, too."""
+        scores = _dots(q[:, :, None], k) * np.float32(self.scale)
+        most, total = scores[..., :1], np.zeros((*q.shape[:2], 1), np.float32)
+        y = np.zeros((*q.shape[:2], v.shape[3]), np.float32)
+        again = np.flatnonzero(np.diff(rows) < 0) + 1  # where a ring begins anew
+        for part in np.split(np.arange(rows.size), again):
+            for block in np.split(part, range(_BLOCK, part.size, _BLOCK)):
+                above = most
+                for j in block:
+                    above = np.where(scores[..., j, None] > above, scores[..., j, None], above)
+                shrink = np.where(above == most, np.float32(1), exp_below(most - above))
+                most, total, y = above, total * shrink, y * shrink
+                weights = exp_below(scores - most)
+                for j in block:
+                    total = total + weights[..., j, None]
+                    y = y + weights[..., j, None] * v[:, :, j]
+        found: Array = y / total
+        return found
 
     def macs(self, *ins: Type) -> int:
         """With a full cache."""
         q, k, v, _ = ins
-        return q.size // q.shape[3] * k.shape[2] * (q.shape[3] + v.shape[3])
+        return q.size // q.shape[3] * (self.window or k.shape[2]) * (q.shape[3] + v.shape[3])
 
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         (q, k, v, at), (y,) = ins, outs
@@ -95,6 +115,7 @@ class CachedAttention(Op):
             "keys": k.type.shape[2],
             "size": size,
             "values": v.type.shape[3],
+            "window": self.window,
             "scale": self.scale,
         }
         return [

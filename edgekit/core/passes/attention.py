@@ -15,17 +15,17 @@ from edgekit.core.ir import Graph, Node
 from edgekit.core.ops.arithmetic import Add, Div, Mul
 from edgekit.core.ops.attention import CachedAttention
 from edgekit.core.ops.expand import Expand
-from edgekit.core.ops.logic import LessOrEqual, Where
+from edgekit.core.ops.logic import Equal, Where
 from edgekit.core.ops.matmul import MatMul
+from edgekit.core.ops.reduce import Reduce
 from edgekit.core.ops.reshape import Reshape
 from edgekit.core.ops.scatter import Scatter
 from edgekit.core.ops.softmax import Softmax
 from edgekit.core.ops.transpose import Transpose
 from edgekit.core.passes import Edit, rewrite
+from edgekit.core.passes.attention_masks import Condition, is_low, of_numbers, seen, through_reshapes
 from edgekit.core.passes.match import constant_operand, number
 from edgekit.core.types import Array, DType
-
-_MASKED = -1e30  # scores from here down have no weight beside any other
 
 
 def attention(graph: Graph) -> Graph:
@@ -37,37 +37,65 @@ def cached_attention(edit: Edit, node: Node) -> Sequence[str] | None:
     """softmax(scale q k' where a key's position is at most the query's) v"""
     if not isinstance(node.op, MatMul) or edit.type(node.outputs[0]).dtype not in (DType.F32, DType.F64):
         return None
-    weights = _through(edit, node.inputs[0], Reshape)
+    weights, bias = _weights(edit, node.inputs[0])
     softmax = edit.producer(weights)
     if node.op.perm_a or softmax is None or softmax.op != Softmax() or not edit.used_once(weights):
         return None
-    scores = _scores(edit, softmax.inputs[0])
+    scores = _scores(edit, softmax.inputs[0], bias)
     if scores is None or scores.op.perm_a:
         return None
     batch, heads, queries, keys = edit.type(weights).shape
-    q, k = scores.inputs
-    operands = ((k, scores.op.perm_b), (node.inputs[1], node.op.perm_b))
-    heads_of = [_cache(edit, name, keys, order) for name, order in operands]
+    q, factor = _unscaled(edit, scores.inputs[0])
+    k, v = (
+        _cache(edit, name, keys, order)
+        for name, order in ((scores.inputs[1], scores.op.perm_b), (node.inputs[1], node.op.perm_b))
+    )
     size, values = edit.type(q).shape[-1], edit.type(node.outputs[0]).shape[-1]
-    if not all(heads_of) or edit.type(node.inputs[0]).size != batch * heads * queries * keys:
+    if not (k and v) or edit.type(node.inputs[0]).size != batch * heads * queries * keys:
         return None
-    (k, k_order), (v, v_order) = (found for found in heads_of if found)
-    shared = edit.type(k).shape[1]
+    shared = edit.type(k.name).shape[1]
     fits = (
-        _is_written(edit, k)
-        and _is_written(edit, v)
-        and edit.type(k).shape == (batch, shared, keys, size)
-        and edit.type(v).shape == (batch, shared, keys, values)
+        _is_written(edit, k.name)
+        and _is_written(edit, v.name)
+        and edit.type(k.name).shape == (batch, shared, keys, size)
+        and edit.type(v.name).shape == (batch, shared, keys, values)
         and heads % shared == 0
-        and _is_repeated(k_order.swapaxes(-1, -2), edit.type(k).shape)
-        and _is_repeated(v_order, edit.type(v).shape)
+        and _is_repeated(k.order.swapaxes(-1, -2), edit.type(k.name).shape)
+        and _is_repeated(v.order, edit.type(v.name).shape)
+        and v.factor == 1
     )
     if not fits:
         return None
+    visible = seen(edit, scores.conditions, queries, keys)
+    if visible is None:
+        return None
+    op = CachedAttention(scores.scale * factor * k.factor, visible.window)
     q = edit.one(Reshape((batch, heads, queries, size)), q)
-    at = edit.one(Reshape((queries,)), scores.at)
-    y = edit.one(CachedAttention(scores.scale), q, k, v, at)
+    y = edit.one(op, q, k.name, v.name, visible.at)
     return edit.add(Reshape(edit.type(node.outputs[0]).shape), y)
+
+
+def _weights(edit: Edit, name: str) -> tuple[str, str]:
+    """The result of the softmax, and the mask of which a guard asks whether it leaves anything: where it does
+    not, weights are 0. Of positions there is always one to see."""
+    name = through_reshapes(edit, name)
+    node = edit.producer(name)
+    if (
+        node is None
+        or not isinstance(node.op, Where)
+        or number(edit, node.inputs[1]) != 0
+        or not edit.used_once(name)
+    ):
+        return name, ""
+    equal = edit.producer(through_reshapes(edit, node.inputs[0]))
+    if equal is None or not isinstance(equal.op, Equal) or number(edit, equal.inputs[1]) != -np.inf:
+        return name, ""
+    largest = edit.producer(through_reshapes(edit, equal.inputs[0]))
+    if largest is None or not isinstance(largest.op, Reduce) or largest.op.kind != "max":
+        return name, ""
+    (mask,) = largest.inputs
+    is_of_keys = largest.op.axes == (edit.type(mask).rank - 1,)
+    return (node.inputs[2], through_reshapes(edit, mask)) if is_of_keys else (name, "")
 
 
 @dataclass(frozen=True)
@@ -75,85 +103,89 @@ class _Scores:
     op: MatMul  # the product
     inputs: Sequence[str]  # queries and keys
     scale: float
-    at: str  # the position of each query
+    conditions: Sequence[Condition]  # of what is seen
 
 
-def _scores(edit: Edit, name: str) -> _Scores | None:
-    """The product, the scale and the positions of scores [batch, heads, queries, keys]."""
+def _scores(edit: Edit, name: str, guarded: str) -> _Scores | None:
+    """The product, the scale and the masks of scores [batch, heads, queries, keys]. A mask that is `guarded`
+    is one of them."""
     shape = edit.type(name).shape
-    scale, at = 1.0, ""
-    for _ in range(8):  # scales, a mask, reshapes
+    scale, conditions = 1.0, list[Condition]()
+    for _ in range(8):  # scales, masks, reshapes
         node = edit.producer(name)
         if node is None or not edit.used_once(name):
             return None
         match node.op:
             case MatMul():
-                return _Scores(node.op, node.inputs, scale, at) if at else None
+                is_masked = bool(conditions) and not guarded
+                return _Scores(node.op, node.inputs, scale, conditions) if is_masked else None
             case Reshape():
                 name = node.inputs[0]
-            case Mul() | Div() if (found := constant_operand(edit, node)) and number(edit, found[1]):
-                factor = number(edit, found[1])
-                assert factor is not None, "a number was found"
-                if isinstance(node.op, Div) and found[0] != node.inputs[0]:
-                    return None
-                scale *= 1 / factor if isinstance(node.op, Div) else factor
+            case Mul() | Div() if found := _scaled(edit, node):
+                scale *= found[1]
                 name = found[0]
-            case Add() | Where() if not at and len(shape) == 4 and edit.type(name).shape == shape:
-                found = _masked(edit, node, shape)
-                if found is None:
+            case Add() | Where() if len(shape) == 4 and edit.type(name).shape == shape:
+                masked = _masked(edit, node, shape)
+                if masked is None:
                     return None
-                name, at = found
+                name, mask, asked = masked
+                guarded = "" if through_reshapes(edit, mask) == guarded else guarded
+                conditions += asked
             case _:
                 return None
     return None
 
 
-def _masked(edit: Edit, node: Node, shape: Sequence[int]) -> tuple[str, str] | None:
-    """The scores before they were masked, and the positions that the mask is of."""
+def _masked(edit: Edit, node: Node, shape: Sequence[int]) -> tuple[str, str, Sequence[Condition]] | None:
+    """The scores before they were masked, the mask, and what it asks."""
     if isinstance(node.op, Where):
-        condition, scores, low = node.inputs
-        if not _ends(edit.type(condition).shape, shape):
-            return None
-        return _from_positions(edit, condition, low, scores, shape)
+        condition, *values = node.inputs
+        for (scores, low), is_negated in ((values, False), (values[::-1], True)):
+            if is_low(number(edit, low)) and _is_of_all_heads(edit, condition, shape):
+                return scores, condition, [Condition(condition, is_negated)]
+        return None
     for scores, mask in (node.inputs, node.inputs[::-1]):
-        chosen = edit.producer(_through(edit, mask, Reshape))
-        if chosen is not None and isinstance(chosen.op, Where) and _ends(edit.type(mask).shape, shape):
-            condition, zero, low = chosen.inputs
-            if number(edit, zero) == 0 and edit.type(condition).size == edit.type(mask).size:
-                return _from_positions(edit, condition, low, scores, shape)
+        if _is_of_all_heads(edit, mask, shape) and (asked := of_numbers(edit, mask)):
+            return scores, mask, asked
     return None
 
 
-def _from_positions(
-    edit: Edit, condition: str, low: str, scores: str, shape: Sequence[int]
-) -> tuple[str, str] | None:
-    limit = number(edit, low)
-    at = _positions(edit, condition, *shape[-2:])
-    return (scores, at) if at and limit is not None and limit <= _MASKED else None
+def _scaled(edit: Edit, node: Node) -> tuple[str, float] | None:
+    """What a node scales by a number, and the factor."""
+    found = constant_operand(edit, node)
+    factor = number(edit, found[1]) if found else None
+    if not isinstance(node.op, Mul | Div) or not found or not factor:
+        return None
+    if isinstance(node.op, Mul):
+        return found[0], factor
+    return (found[0], 1 / factor) if found[0] == node.inputs[0] else None
 
 
-def _positions(edit: Edit, condition: str, queries: int, keys: int) -> str:
-    """The positions of queries that the condition compares with those of keys, 0, 1, ..."""
-    node = edit.producer(_through(edit, condition, Reshape))
-    if node is None or not isinstance(node.op, LessOrEqual):
-        return ""
-    of_keys, of_queries = node.inputs
-    order, at = edit.data(of_keys), edit.type(of_queries)
-    rows = (1, 1, *at.shape)[-2:]  # of the condition, keys are columns
-    if order is None or at.dtype not in (DType.S32, DType.S64) or at.size != queries or rows != (queries, 1):
-        return ""
-    in_order = order.shape[-1:] == (keys,) and order.reshape(-1).tolist() == list(range(keys))
-    return of_queries if in_order and edit.type(condition).size == queries * keys else ""
+def _unscaled(edit: Edit, name: str) -> tuple[str, float]:
+    """Queries before they were scaled by a number, and the factor."""
+    node = edit.producer(through_reshapes(edit, name))
+    found = _scaled(edit, node) if node else None
+    return (found[0], found[1]) if found and edit.type(found[0]).size == edit.type(name).size else (name, 1.0)
 
 
-def _ends(mask: Sequence[int], shape: Sequence[int]) -> bool:
-    """Is the mask one for all heads?"""
-    return tuple(mask[-2:]) == tuple(shape[-2:]) and prod(mask[:-2]) == 1
+def _is_of_all_heads(edit: Edit, mask: str, shape: Sequence[int]) -> bool:
+    sizes = edit.type(mask).shape
+    return (
+        sizes[-1:] == tuple(shape[-1:]) and sizes[-2:-1] in ((), (1,), (shape[-2],)) and prod(sizes[:-2]) == 1
+    )
 
 
-def _cache(edit: Edit, name: str, keys: int, axes: Sequence[int]) -> tuple[str, Array] | None:
-    """The tensor of four dimensions that an operand was made of by movements, and where each element of the
-    operand, whose axes a product takes in this order, lies in it."""
+@dataclass(frozen=True)
+class _Cache:
+    """The tensor of four dimensions that an operand was made of by movements and a factor, and where each
+    element of the operand, whose axes a product takes in its order, is in it."""
+
+    name: str
+    order: Array
+    factor: float
+
+
+def _cache(edit: Edit, name: str, keys: int, axes: Sequence[int]) -> _Cache | None:
     steps: list[Node] = []
     source, found = name, ("", 0)
     while True:
@@ -161,22 +193,26 @@ def _cache(edit: Edit, name: str, keys: int, axes: Sequence[int]) -> tuple[str, 
         if len(shape) == 4 and shape[2] == keys:
             found = source, len(steps)
         node = edit.producer(source)
-        if node is None or not isinstance(node.op, Reshape | Expand | Transpose):
+        scaled = _scaled(edit, node) if node else None
+        if node is None or not (isinstance(node.op, Reshape | Expand | Transpose) or scaled):
             break
         steps.append(node)
-        source = node.inputs[0]
+        source = scaled[0] if scaled else node.inputs[0]
     source, count = found
     if not source:
         return None
-    order = np.arange(edit.type(source).size).reshape(edit.type(source).shape)
+    order, factor = np.arange(edit.type(source).size).reshape(edit.type(source).shape), 1.0
     for node in reversed(steps[:count]):
-        (order,) = node.op.eval(order)
-    return source, order.transpose(axes) if axes else order
+        if scaled := _scaled(edit, node):
+            factor *= scaled[1]
+        else:
+            (order,) = node.op.eval(order)
+    return _Cache(source, order.transpose(axes) if axes else order, factor)
 
 
 def _is_written(edit: Edit, name: str) -> bool:
     """Is it a cache? Without one the products are faster where matrices are large, and run on GPUs."""
-    node = edit.producer(_through(edit, name, Reshape))
+    node = edit.producer(through_reshapes(edit, name))
     return node is not None and isinstance(node.op, Scatter)
 
 
@@ -188,10 +224,3 @@ def _is_repeated(order: Array, shape: Sequence[int]) -> bool:
         return False
     expected = np.arange(prod(shape)).reshape(heads, 1, *shape[2:])
     return bool((order.reshape(heads, times, *shape[2:]) == expected).all())
-
-
-def _through(edit: Edit, name: str, kind: type[Reshape]) -> str:
-    """What a name is a reshape of."""
-    while (node := edit.producer(name)) is not None and isinstance(node.op, kind):
-        name = node.inputs[0]
-    return name

@@ -5,18 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from edgekit.core.ir import Graph
+from edgekit.core.ops.attention import CachedAttention
 from edgekit.core.types import DType
 
 
 @dataclass(frozen=True)
 class DecoderForm:
     """How many tokens a run takes, of how many of them, the last ones, it gives logits, how many words have
-    one, and how many positions the caches hold."""
+    one, and how many positions the caches hold: None where all are ring buffers, and a text has no end."""
 
     chunk: int
     rows: int
     words: int
-    positions: int
+    positions: int | None
 
     def reads_for(self, decoder: DecoderForm) -> bool:
         """May this entry of a library read the prompt of that one?"""
@@ -28,9 +29,17 @@ class DecoderForm:
         names = (*graph.inputs, *graph.outputs)
         if names != ("token", "position", "logits") or graph.type("logits").rank != 2:
             return None
-        caches = [state.initial.type for state in graph.states if state.initial.type.rank == 4]
+        caches = [state for state in graph.states if state.initial.type.rank == 4]
         if not caches or any(graph.type(name).dtype is not DType.S32 for name in graph.inputs):
             return None
-        positions = min(type.shape[2] for type in caches)
+        positions = min(
+            (s.initial.type.shape[2] for s in caches if s.output not in _rings(graph)), default=None
+        )
         rows, words = graph.type("logits").shape
         return DecoderForm(graph.type("token").size, rows, words, positions)
+
+
+def _rings(graph: Graph) -> set[str]:
+    """Keys and values in ring buffers."""
+    windows = (n for n in graph.nodes if isinstance(n.op, CachedAttention) and n.op.window)
+    return {name for node in windows for name in node.inputs[1:3]}

@@ -78,18 +78,21 @@ EK_INLINED void EK_FN_add(const float *EK_RESTRICT w, const float *EK_RESTRICT v
         ek_vf_store(y + i * EK_VF_LANES, lanes, sum[i]);
 }
 
-/* One query, which sees the first `seen` keys. */
+/* One query, which sees these rows. */
 EK_INLINE void EK_FN_query(const float *EK_RESTRICT q, const float *EK_RESTRICT k, const float *EK_RESTRICT v,
-    const int32_t seen, float *EK_RESTRICT y, const struct EK_STRUCT *p)
+    const struct ek_cache_rows rows, float *EK_RESTRICT y, const struct EK_STRUCT *p)
 {
     float most = 0, sum = 0;
     for (int32_t i = 0; i < p->values; i++)
         y[i] = 0;
-    for (int32_t first = 0; first < seen; first += 16, k += 16 * p->size, v += 16 * p->values) {
-        const int32_t m = seen - first < 16 ? seen - first : 16;
+    for (struct ek_cache_rows left = rows; left.seen > 0;) {
+        const int32_t m = ek_cache_block(left, p->keys, 16);
+        const int is_first = left.seen == rows.seen;
+        const float *value = v + left.first * p->values;
         float w[16];
-        const float own = EK_FN_scores(q, k, w, m, p), above = first == 0 || own > most ? own : most;
-        const float shrink = first == 0 || above == most ? 1 : ek_exp_below_f32(most - above);
+        const float own = EK_FN_scores(q, k + left.first * p->size, w, m, p);
+        const float above = is_first || own > most ? own : most;
+        const float shrink = is_first || above == most ? 1 : ek_exp_below_f32(most - above);
         int32_t i = 0;
         most = above;
         sum *= shrink;
@@ -100,11 +103,12 @@ EK_INLINE void EK_FN_query(const float *EK_RESTRICT q, const float *EK_RESTRICT 
         for (int32_t j = 0; j < m; j++)
             sum += w[j];
         for (; i + 4 * EK_VF_LANES <= p->values; i += 4 * EK_VF_LANES)
-            EK_FN_add(w, v + i, m, shrink, y + i, 4, EK_VF_LANES, p->values);
+            EK_FN_add(w, value + i, m, shrink, y + i, 4, EK_VF_LANES, p->values);
         for (; i + EK_VF_LANES <= p->values; i += EK_VF_LANES)
-            EK_FN_add(w, v + i, m, shrink, y + i, 1, EK_VF_LANES, p->values);
+            EK_FN_add(w, value + i, m, shrink, y + i, 1, EK_VF_LANES, p->values);
         if (i < p->values)
-            EK_FN_add(w, v + i, m, shrink, y + i, 1, p->values - i, p->values);
+            EK_FN_add(w, value + i, m, shrink, y + i, 1, p->values - i, p->values);
+        left = ek_cache_behind(left, m, p->keys);
     }
     for (int32_t i = 0; i < p->values; i++)
         y[i] /= sum;
@@ -116,9 +120,8 @@ EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT q, const EK_T *EK_RESTRICT k, const
     for (int32_t h = 0; h < p->heads; h++) {
         const int32_t row = h / p->repeat * p->keys;
         for (int32_t i = 0; i < p->queries; i++, q += p->size, y += p->values) {
-            const EK_I_ACC last = EK_LOAD_I(at[i]);
-            const int32_t seen = last < 0 ? 1 : last < p->keys ? (int32_t)last + 1 : p->keys;
-            EK_FN_query(q, k + row * p->size, v + row * p->values, seen, y, p);
+            const struct ek_cache_rows rows = EK_MATH_I(cache_rows)(EK_LOAD_I(at[i]), p->keys, p->window);
+            EK_FN_query(q, k + row * p->size, v + row * p->values, rows, y, p);
         }
     }
 }

@@ -32,31 +32,33 @@ EK_INLINED void EK_FN_add(const float *EK_RESTRICT w, const float *EK_RESTRICT v
         vstrwq_f32(y + 4 * i, sum[i]);
 }
 
-/* One query, which sees the first `seen` keys. */
+/* One query, which sees these rows. */
 EK_INLINE void EK_FN_query(const float *EK_RESTRICT q, const float *EK_RESTRICT k, const float *EK_RESTRICT v,
-    const int32_t seen, float *EK_RESTRICT y, const struct EK_STRUCT *p)
+    const struct ek_cache_rows rows, float *EK_RESTRICT y, const struct EK_STRUCT *p)
 {
     float32x4_t sums = vdupq_n_f32(0);
     float most = -EK_INF_f32;
     for (int32_t i = 0; i < p->values; i += 4)
         vstrwq_f32(y + i, sums);
-    for (int32_t first = 0; first < seen; first += 16, k += 16 * p->size, v += 16 * p->values) {
-        const int32_t m = seen - first < 16 ? seen - first : 16;
+    for (struct ek_cache_rows left = rows; left.seen > 0;) {
+        const int32_t m = ek_cache_block(left, p->keys, 16);
+        const float *value = v + left.first * p->values;
         float w[16];
-        EK_FN_dots(q, k, w, m, p->size);
+        EK_FN_dots(q, k + left.first * p->size, w, m, p->size);
         const float above = ek_mve_scaled_scores(w, m, p->scale, most);
-        const float shrink = first == 0 || above == most ? 1 : ek_exp_below_f32(most - above);
+        const float shrink = left.seen == rows.seen || above == most ? 1 : ek_exp_below_f32(most - above);
         int32_t i = 0;
         most = above;
         sums = vfmaq_n_f32(ek_mve_exponentials(w, m, most), sums, shrink);
         for (; i + 16 <= p->values; i += 16)
-            EK_FN_add(w, v + i, m, shrink, y + i, 4, p->values);
+            EK_FN_add(w, value + i, m, shrink, y + i, 4, p->values);
         if (p->values - i >= 8) {
-            EK_FN_add(w, v + i, m, shrink, y + i, 2, p->values);
+            EK_FN_add(w, value + i, m, shrink, y + i, 2, p->values);
             i += 8;
         }
         if (i < p->values)
-            EK_FN_add(w, v + i, m, shrink, y + i, 1, p->values);
+            EK_FN_add(w, value + i, m, shrink, y + i, 1, p->values);
+        left = ek_cache_behind(left, m, p->keys);
     }
     const float factor = 1
                          / ((vgetq_lane_f32(sums, 0) + vgetq_lane_f32(sums, 1))
@@ -71,9 +73,8 @@ EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT q, const EK_T *EK_RESTRICT k, const
     for (int32_t h = 0; h < p->heads; h++) {
         const int32_t row = h / p->repeat * p->keys;
         for (int32_t i = 0; i < p->queries; i++, q += p->size, y += p->values) {
-            const EK_I_ACC last = EK_LOAD_I(at[i]);
-            const int32_t seen = last < 0 ? 1 : last < p->keys ? (int32_t)last + 1 : p->keys;
-            EK_FN_query(q, k + row * p->size, v + row * p->values, seen, y, p);
+            const struct ek_cache_rows rows = EK_MATH_I(cache_rows)(EK_LOAD_I(at[i]), p->keys, p->window);
+            EK_FN_query(q, k + row * p->size, v + row * p->values, rows, y, p);
         }
     }
 }

@@ -49,21 +49,23 @@ EK_INLINE void EK_FN_add(
     }
 }
 
-/* One query, which sees the first `seen` keys. */
-EK_INLINE void EK_FN_query(
-    const EK_T *q, const EK_T *k, const EK_T *v, const int32_t seen, EK_T *y, const struct EK_STRUCT *p)
+/* One query, which sees these rows. */
+EK_INLINE void EK_FN_query(const EK_T *q, const EK_T *k, const EK_T *v, const struct ek_cache_rows rows,
+    EK_T *y, const struct EK_STRUCT *p)
 {
     EK_T_ACC most = 0, sum = 0;
     for (int32_t i = 0; i < p->values; i++)
         y[i] = 0;
-    for (int32_t first = 0; first < seen; first += 16) {
-        const int32_t m = seen - first < 16 ? seen - first : 16;
+    for (struct ek_cache_rows left = rows; left.seen > 0;) {
+        const int32_t m = ek_cache_block(left, p->keys, 16);
+        const EK_T *key = k + left.first * p->size;
         EK_T_ACC w[16], above = most;
-        for (int32_t j = 0; j < m; j++, k += p->size) {
-            w[j] = EK_FN_dot(q, k, p->size) * p->scale;
-            above = j + first == 0 || w[j] > above ? w[j] : above; /* NaN makes all weights NaN later */
+        for (int32_t j = 0; j < m; j++, key += p->size) {
+            w[j] = EK_FN_dot(q, key, p->size) * p->scale;
+            above = j + rows.seen == left.seen || w[j] > above ? w[j]
+                                                               : above; /* NaN makes all weights NaN later */
         }
-        if (first == 0)
+        if (left.seen == rows.seen)
             most = above;
         const EK_T_ACC shrink = above == most ? 1 : EK_MATH_T(exp_below)(most - above);
         most = above;
@@ -72,8 +74,8 @@ EK_INLINE void EK_FN_query(
             w[j] = EK_MATH_T(exp_below)(w[j] - most);
             sum += w[j];
         }
-        EK_FN_add(w, v, m, shrink, y, p->values);
-        v += m * p->values;
+        EK_FN_add(w, v + left.first * p->values, m, shrink, y, p->values);
+        left = ek_cache_behind(left, m, p->keys);
     }
     for (int32_t i = 0; i < p->values; i++)
         y[i] = EK_STORE_T(EK_LOAD_T(y[i]) / sum);
@@ -85,9 +87,8 @@ EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT q, const EK_T *EK_RESTRICT k, const
     for (int32_t h = 0; h < p->heads; h++) {
         const int32_t row = h / p->repeat * p->keys;
         for (int32_t i = 0; i < p->queries; i++, q += p->size, y += p->values) {
-            const EK_I_ACC last = EK_LOAD_I(at[i]);
-            const int32_t seen = last < 0 ? 1 : last < p->keys ? (int32_t)last + 1 : p->keys;
-            EK_FN_query(q, k + row * p->size, v + row * p->values, seen, y, p);
+            const struct ek_cache_rows rows = EK_MATH_I(cache_rows)(EK_LOAD_I(at[i]), p->keys, p->window);
+            EK_FN_query(q, k + row * p->size, v + row * p->values, rows, y, p);
         }
     }
 }

@@ -55,26 +55,25 @@ EK_INLINE void EK_FN_add(const float *EK_RESTRICT w, const float *EK_RESTRICT v,
     }
 }
 
-/* One query, which sees the first `seen` keys. */
+/* One query, which sees these rows. */
 EK_INLINE void EK_FN_query(const float *EK_RESTRICT q, const float *EK_RESTRICT k, const float *EK_RESTRICT v,
-    const int32_t seen, float *EK_RESTRICT y, const struct EK_STRUCT *p)
+    const struct ek_cache_rows rows, float *EK_RESTRICT y, const struct EK_STRUCT *p)
 {
     float most = -EK_INF_f32, sum = 0, w[16];
     for (int32_t i = 0; i < p->values; i++)
         y[i] = 0;
-    for (int32_t first = 0; first < seen; first += 16) {
-        const int32_t m = seen - first < 16 ? seen - first : 16;
-        const float above = EK_FN_scores(q, k, m, w, most, p);
-        const float shrink = first == 0 || above == most ? 1 : ek_exp_below_f32(most - above);
+    for (struct ek_cache_rows left = rows; left.seen > 0;) {
+        const int32_t m = ek_cache_block(left, p->keys, 16);
+        const float above = EK_FN_scores(q, k + left.first * p->size, m, w, most, p);
+        const float shrink = left.seen == rows.seen || above == most ? 1 : ek_exp_below_f32(most - above);
         most = above;
         sum *= shrink;
         for (int32_t j = 0; j < m; j++) {
             w[j] = ek_exp_below_f32(w[j] - most);
             sum += w[j];
         }
-        EK_FN_add(w, v, m, shrink, y, p->values);
-        k += m * p->size;
-        v += m * p->values;
+        EK_FN_add(w, v + left.first * p->values, m, shrink, y, p->values);
+        left = ek_cache_behind(left, m, p->keys);
     }
     const float share = 1 / sum;
     for (int32_t i = 0; i < p->values; i++)
@@ -87,9 +86,8 @@ EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT q, const EK_T *EK_RESTRICT k, const
     for (int32_t h = 0; h < p->heads; h++) {
         const int32_t row = h / p->repeat * p->keys;
         for (int32_t i = 0; i < p->queries; i++, q += p->size, y += p->values) {
-            const EK_I_ACC last = EK_LOAD_I(at[i]);
-            const int32_t seen = last < 0 ? 1 : last < p->keys ? (int32_t)last + 1 : p->keys;
-            EK_FN_query(q, k + row * p->size, v + row * p->values, seen, y, p);
+            const struct ek_cache_rows rows = EK_MATH_I(cache_rows)(EK_LOAD_I(at[i]), p->keys, p->window);
+            EK_FN_query(q, k + row * p->size, v + row * p->values, rows, y, p);
         }
     }
 }

@@ -91,9 +91,9 @@ EK_INLINE void EK_FN_add(const struct ek_attention_pair *EK_RESTRICT two, const 
     }
 }
 
-/* Two queries, which see the first `seen` keys. */
+/* Two queries, which see these rows. */
 EK_INLINE void EK_FN_queries(const float *EK_RESTRICT q, const float *EK_RESTRICT other,
-    const float *EK_RESTRICT k, const float *EK_RESTRICT v, const int32_t seen, float *EK_RESTRICT y,
+    const float *EK_RESTRICT k, const float *EK_RESTRICT v, struct ek_cache_rows rows, float *EK_RESTRICT y,
     float *EK_RESTRICT z, const struct EK_STRUCT *p)
 {
     struct ek_attention_pair two;
@@ -102,15 +102,13 @@ EK_INLINE void EK_FN_queries(const float *EK_RESTRICT q, const float *EK_RESTRIC
     two.sum[0] = two.sum[1] = 0;
     for (int32_t i = 0; i < p->values; i++)
         y[i] = z[i] = 0;
-    for (int32_t first = 0; first < seen; first += EK_PAIR_KEYS) {
-        two.keys = seen - first < EK_PAIR_KEYS ? seen - first : EK_PAIR_KEYS;
+    for (; rows.seen > 0; rows = ek_cache_behind(rows, two.keys, p->keys)) {
+        two.keys = ek_cache_block(rows, p->keys, EK_PAIR_KEYS);
         two.shrink[0] = two.most[0];
         two.shrink[1] = two.most[1];
-        EK_FN_scores(q, other, k, &two, p);
+        EK_FN_scores(q, other, k + rows.first * p->size, &two, p);
         ek_pair_softmax(&two);
-        EK_FN_add(&two, v, y, z, p->values);
-        k += two.keys * p->size;
-        v += two.keys * p->values;
+        EK_FN_add(&two, v + rows.first * p->values, y, z, p->values);
     }
     const float share = 1 / two.sum[0], part = 1 / two.sum[1];
     for (int32_t i = 0; i < p->values; i++) {
@@ -126,9 +124,8 @@ EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT q, const EK_T *EK_RESTRICT k, const
     for (int32_t h = 0; h < p->heads; h += 2, q += next, y += below) {
         const int32_t row = h / p->repeat * p->keys;
         for (int32_t i = 0; i < p->queries; i++, q += p->size, y += p->values) {
-            const EK_I_ACC last = EK_LOAD_I(at[i]);
-            const int32_t seen = last < 0 ? 1 : last < p->keys ? (int32_t)last + 1 : p->keys;
-            EK_FN_queries(q, q + next, k + row * p->size, v + row * p->values, seen, y, y + below, p);
+            const struct ek_cache_rows rows = EK_MATH_I(cache_rows)(EK_LOAD_I(at[i]), p->keys, p->window);
+            EK_FN_queries(q, q + next, k + row * p->size, v + row * p->values, rows, y, y + below, p);
         }
     }
 }

@@ -5,25 +5,25 @@
 #include "edgekit/contracts/cached_attention.h"
 #include "edgekit/simd/cortex_m/attention_vfp.h"
 
-/* Two queries, which see the first `seen` keys. */
+/* Two queries, which see these rows. */
 static EK_SHARED void EK_FN_queries(const float *q, const float *other, const float *k, const float *v,
-    const int32_t seen, float *y, float *z, const float scale)
+    struct ek_cache_rows rows, float *y, float *z, const struct EK_STRUCT *p)
 {
     struct ek_attention_pair pair;
-    pair.scale = scale * 1.44269504f;
+    pair.scale = p->scale * 1.44269504f;
     for (int32_t i = 0; i < 2; i++) {
         pair.most[i] = -EK_INF_f32;
         pair.sum[i] = 0;
     }
     for (int32_t i = 0; i < 8; i++)
         y[i] = z[i] = 0;
-    for (int32_t first = 0; first < seen; first += EK_PAIR_KEYS) {
-        pair.keys = seen - first < EK_PAIR_KEYS ? seen - first : EK_PAIR_KEYS;
+    for (; rows.seen > 0; rows = ek_cache_behind(rows, pair.keys, p->keys)) {
+        pair.keys = ek_cache_block(rows, p->keys, EK_PAIR_KEYS);
         pair.shrink[0] = pair.most[0];
         pair.shrink[1] = pair.most[1];
-        ek_pair_scores(q, other, k + first * 8, &pair);
+        ek_pair_scores(q, other, k + rows.first * 8, &pair);
         ek_pair_softmax(&pair);
-        ek_pair_values(y, z, v + first * 8, &pair);
+        ek_pair_values(y, z, v + rows.first * 8, &pair);
     }
     const float share = 1 / pair.sum[0], part = 1 / pair.sum[1];
     for (int32_t i = 0; i < 8; i++) {
@@ -39,9 +39,8 @@ EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT q, const EK_T *EK_RESTRICT k, const
     for (int32_t h = 0; h < p->heads; h += 2, q += next, y += next) {
         const int32_t row = h / p->repeat * p->keys * 8;
         for (int32_t i = 0; i < p->queries; i++, q += 8, y += 8) {
-            const EK_I_ACC last = EK_LOAD_I(at[i]);
-            const int32_t seen = last < 0 ? 1 : last < p->keys ? (int32_t)last + 1 : p->keys;
-            EK_FN_queries(q, q + next, k + row, v + row, seen, y, y + next, p->scale);
+            const struct ek_cache_rows rows = EK_MATH_I(cache_rows)(EK_LOAD_I(at[i]), p->keys, p->window);
+            EK_FN_queries(q, q + next, k + row, v + row, rows, y, y + next, p);
         }
     }
 }

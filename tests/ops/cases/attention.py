@@ -16,12 +16,13 @@ def _attention(
     keys: int = 20,
     size: int = 8,
     values: int = 8,
+    window: int = 0,
 ) -> Case:
     batch = 2
     q = normal(d, batch, heads, len(at), size)
     k, v = normal(d, batch, shared, keys, size, scale=3), normal(d, batch, shared, keys, values)[:, :, ::-1]
     places = np.array(at, index.numpy)
-    return case(CachedAttention(size**-0.5), q, k, v.copy(), places, ulps=16, summed=True)
+    return case(CachedAttention(size**-0.5, window), q, k, v.copy(), places, ulps=16, summed=True)
 
 
 CASES = (
@@ -31,4 +32,11 @@ CASES = (
     _attention(18, 19, d=DType.F64),
     _attention(33, 1, heads=3, shared=3, keys=40, size=7, values=5),
     _attention(0, heads=6, shared=1, keys=1, size=1, values=1),
+    # windows of whole blocks and others, in rings that are longer, and begin anew once and often
+    *(_attention(at, window=12) for at in (0, 11, 12, 19, 20, 25, 26, 1000)),
+    _attention(33, 34, 35, keys=40, window=37, size=7, values=5),
+    _attention(50, 51, 52, keys=40, window=37, index=DType.S32),
+    _attention(-5, 2**31 - 1, (1 << 40) + 3, window=16),
+    _attention(2**31 - 1, window=20, index=DType.S32),
+    _attention(77, window=1, d=DType.F64),
 )

@@ -1,9 +1,11 @@
 /* y[h][i] = sum over j of w[j] v[g][j], where w = softmax over j of scale (q[h][i] . k[g][j]), for j = 0 .. at[i], and
- * g = h / repeat. Positions outside of 0 .. keys - 1 are clamped.
+ * g = h / repeat: rows of k and v are positions, and those outside of 0 .. keys - 1 are clamped. With a window, j is one of
+ * the last positions up to at[i], and position j is in row j % keys (see cache.h).
  * @split heads: q queries * size, k keys * size each repeat, v keys * values each repeat, y queries * values */
 #ifndef EDGEKIT_CACHED_ATTENTION_H
 #define EDGEKIT_CACHED_ATTENTION_H
 
+#include "edgekit/cache.h"
 #include "edgekit/generic.h"
 
 struct EK_STRUCT {
@@ -13,6 +15,7 @@ struct EK_STRUCT {
     int32_t keys; /* rows of k and v for each of their heads */
     int32_t size; /* elements of a query and of a key */
     int32_t values; /* elements of a row of v and of y */
+    int32_t window; /* 1 .. keys: how many positions a query sees; 0: all */
     EK_T_ACC scale;
 };
 
