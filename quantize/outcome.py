@@ -75,6 +75,8 @@ class Quantization:
     mixed: MixedPrecision | None = None  # without a gate: what was done about too much noise
     # Of the worst output where half of the samples give the ranges for the other half, biases as they are.
     unseen_db: float = math.nan
+    states_before: int = 0  # bytes of a stream
+    states_after: int = 0
 
     @property
     def sqnr_db(self) -> float:
@@ -89,6 +91,8 @@ class Quantization:
         """In notebooks."""
         figures = [(f"quality of {name}", decibels(ratio)) for name, ratio in self.outputs.items()]
         figures.append(("constants", f"{self.bytes_after:,} B, before {self.bytes_before:,} B"))
+        if self.states_after != self.states_before:
+            figures.append(("states", f"{self.states_after:,} B, before {self.states_before:,} B"))
         if self.verdict.text:
             figures.append(("gate", f"{'passed' if self.verdict.passed else 'missed'}: {self.verdict.text}"))
         figures += [("warning", warning) for warning in self.warnings]
@@ -136,6 +140,7 @@ def describe(
             f"{len(floats)} of {len(layers)} layers stay float32, without an integer form: {names}"
         )
     before, after = (sum(_bytes(value) for value in g.values.values()) for g in (graph, made))
+    states = [sum(state.initial.type.bytes for state in g.states) for g in (graph, made)]
     return Quantization(
         name=graph.name,
         dtype=settings.dtype,
@@ -148,6 +153,8 @@ def describe(
         bytes_before=before,
         bytes_after=after,
         warnings=tuple(warnings),
+        states_before=states[0],
+        states_after=states[1],
     )
 
 

@@ -19,6 +19,7 @@ WEIGHTS = {"int8": ("int8", "int4"), "bf16": ("bf16",), "f16": ("f16",)}
 MAX_GROUP = 1 << 16
 LEAST_SQNR = 25.0  # dB at the worst output: below, layers get better formats
 EFFORTS = ("normal", "high")
+KV_CACHES = ("float32", "int8")
 ACTIVATIONS = {
     "int8": ("int8", "int16", "float32", "dynamic"),
     "bf16": ("float32", "bf16"),
@@ -38,6 +39,7 @@ class Settings:
     # Weights in a row that share a scale, where activations are float32 or dynamic; 0: 32, or all of a row
     # where both sides are int8, which loses little
     group: int = 0
+    kv_cache: str = ""  # int8: caches of decoders, with a scale for each row; empty: float32
     effort: str = "normal"  # high: weights are rounded for the sake of each layer's outputs
     calibrate: str = AUTO  # how ranges are chosen
     passes: float = PASSES  # of floats over the data: how long `auto` may take, about
@@ -58,6 +60,7 @@ class Settings:
             (self.dtype, (*ACTIVATIONS, "int16", "int4"), "format"),
             (self.activations, ("", *ACTIVATIONS.get(self.dtype, ())), f"activations with {self.dtype}"),
             (self.weights, ("", *WEIGHTS.get(self.dtype, ())), f"format of weights with {self.dtype}"),
+            (self.kv_cache, ("", *KV_CACHES), "format of K/V caches"),
             (self.effort, EFFORTS, "effort"),
             *((name, LADDER, "format of layers") for name in self.formats),
         ):
@@ -66,6 +69,10 @@ class Settings:
                 if (other := number_formats.canonical(value)) in WEIGHTS and value == self.weights:
                     hint = f"the format of all layers is another setting: --dtype {other}. {hint}"
                 raise EdgeKitError("E0103", f"unknown {what}: {value}", hint=hint)
+        if self.has_int8_caches and self.dtype == "int8" and not self.is_groupwise:
+            message = f"caches in int8 need activations in floats, not {self.activations or self.dtype}"
+            hint = "--activations dynamic, or float32 for integers of weights and caches alone"
+            raise EdgeKitError("E0103", message, hint=hint)
 
     def _canonical(self) -> dict[str, object]:
         """Formats by their one name. int16 stands for activations of 16 bits beside weights of 8, as that of
@@ -79,6 +86,7 @@ class Settings:
             "dtype": dtype,
             "weights": number_formats.among(weights, WEIGHTS.get(dtype, ())),
             "activations": number_formats.among(activations, ACTIVATIONS.get(dtype, ())),
+            "kv_cache": number_formats.among(self.kv_cache, KV_CACHES),
             "io": number_formats.among(self.io, KINDS),
             "formats": tuple(number_formats.among(name, LADDER) for name in self.formats),
         }
@@ -104,6 +112,11 @@ class Settings:
     def is_groupwise(self) -> bool:
         """Have groups of weights scales of their own? Ranges of activations are not calibrated then."""
         return self.dtype == "int8" and self.activations in ("float32", "dynamic")
+
+    @property
+    def has_int8_caches(self) -> bool:
+        """Are keys and values of earlier tokens kept as int8?"""
+        return self.kv_cache == "int8"
 
     @property
     def weights_in_group(self) -> int:

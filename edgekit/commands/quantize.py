@@ -95,6 +95,12 @@ def quantize(
             "--group", metavar="32", help="Weights that share a scale, with activations float32 or dynamic."
         ),
     ] = "",
+    kv_cache: Annotated[
+        str,
+        typer.Option(
+            "--kv-cache", metavar="int8", help="int8: keys and values of a decoder, a scale for each row."
+        ),
+    ] = "",
     calib: Annotated[
         str,
         typer.Option("--calib", metavar="DATA", help="Calibration data: .npz, .npy, a folder, or random."),
@@ -162,6 +168,7 @@ def quantize(
         effort=effort.value,
         activations=activations,
         group=settings.count(group, "--group", 1) if group else 0,
+        kv_cache=kv_cache,
         calibrate=calibrate.value,
         passes=settings.count(budget, "--budget", 1),
         io=io.value,

@@ -22,6 +22,7 @@ from edgekit.core.ops.expand import Expand
 from edgekit.core.ops.gather import Gather, GatherND
 from edgekit.core.ops.logic import Equal, Less, LessOrEqual, Where
 from edgekit.core.ops.pad import Pad
+from edgekit.core.ops.quantized_attention import QuantizedCachedAttention
 from edgekit.core.ops.reshape import Reshape
 from edgekit.core.ops.scatter import Scatter, ScatterND
 from edgekit.core.ops.slice import Slice
@@ -125,6 +126,8 @@ def _meaning(graph: Graph, node: Node, position: int, value: _Followed) -> Itera
             yield value.solved(0, types[0].shape[axis] - 1)
         case CachedAttention() if position == 3:
             yield value.solved(0, types[1].shape[2] - 1)
+        case QuantizedCachedAttention() if position == 6:
+            yield value.solved(0, types[2].shape[2] - 1)
         case GatherND(batch=batch) if position == 1:
             yield value.solved(0, min(types[0].shape[batch : batch + types[1].shape[-1]], default=1) - 1)
         case ScatterND() if position == 1:

@@ -159,6 +159,10 @@ def quantization(file: str, found: Quantization) -> list[str]:
     share = found.bytes_after / max(found.bytes_before, 1)
     weights = f"{size(found.bytes_after)} of weights and biases, {share:.0%} of {size(found.bytes_before)}"
     rows: list[tuple[object, ...]] = [("file", f"{file}: {found.name}, {weights}")]
+    if found.states_after != found.states_before:
+        share = found.states_after / max(found.states_before, 1)
+        before = size(found.states_before)
+        rows.append(("states", f"{size(found.states_after)} for each stream, {share:.0%} of {before}"))
     if found.calibrate:
         data = f"{_samples(found.samples)}, {found.held_out} of them held out, --calibrate {found.calibrate}"
         rows.append(("data", data))

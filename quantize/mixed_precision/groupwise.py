@@ -27,6 +27,7 @@ from edgekit.core.types import Array, DType, Value
 from edgekit.quantize.calibration.sample_batches import Sample
 from edgekit.quantize.integers.int8 import Quantized
 from edgekit.quantize.mixed_precision.formats import NAMES
+from edgekit.quantize.mixed_precision.kv_cache import with_int8_caches
 from edgekit.quantize.outcome import Quantization, judged
 from edgekit.quantize.settings import Settings
 
@@ -44,6 +45,8 @@ def quantize(
     made = groupwise(graph, dtype, settings.weights_in_group)
     if settings.activations == "dynamic":
         made = replace(made, graph=dynamic_rows(made.graph))
+    if settings.has_int8_caches:
+        made = with_int8_caches(made)
     return made.graph, judged(graph, made, samples, settings, progress)
 
 

@@ -19,6 +19,7 @@ from edgekit.core.types import Array, DType
 from edgekit.quantize.calibration.sample_batches import Sample
 from edgekit.quantize.integers.int8 import Quantized
 from edgekit.quantize.mixed_precision.formats import NAMES
+from edgekit.quantize.mixed_precision.kv_cache import with_int8_caches
 from edgekit.quantize.outcome import Quantization, judged
 from edgekit.quantize.settings import Settings
 
@@ -33,6 +34,8 @@ def quantize(
     """The graph with 16-bit floats, and the report. Samples are for measuring only."""
     progress("rounding")
     made = narrow(graph, FORMATS[settings.dtype], everything=settings.activations == settings.dtype)
+    if settings.has_int8_caches:
+        made = with_int8_caches(made)
     return made.graph, judged(graph, made, samples, settings, progress)
 
 

@@ -31,6 +31,7 @@ TARGETS = (
 FORMATS: dict[str, dict[str, Any]] = {
     "int8": {"dtype": "int8", "activations": "dynamic"},
     "int4": {"dtype": "int4", "activations": "dynamic"},
+    "int8 caches": {"dtype": "int8", "activations": "dynamic", "kv_cache": "int8"},
 }
 # Sizes of queries and values, positions of queries, windows: ends of blocks of keys, heads that are no whole
 # vectors, rings that begin anew.
@@ -77,7 +78,13 @@ def texts(format: str, folder: Path) -> tuple[Any, Mapping[str, Array]]:
 
 
 @pytest.mark.parametrize(
-    ("name", "format"), [*((name, "int8") for name in TARGETS), ("host", "int4"), ("x86-64-avx512", "int4")]
+    ("name", "format"),
+    [
+        *((name, "int8") for name in TARGETS),
+        *((name, "int8 caches") for name in TARGETS),
+        ("host", "int4"),
+        ("x86-64-avx512", "int4"),
+    ],
 )
 def test_logits_are_those_of_the_simulator(name: str, format: str, tmp_path: Path) -> None:
     graph, steps = texts(format, tmp_path)

@@ -6,7 +6,7 @@ positions 0 .. at[i], or the last ones of them: work grows with what it sees, no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -60,11 +60,11 @@ class CachedAttention(Op):
         k, v = (np.repeat(t, q.shape[1] // k.shape[1], axis=1) for t in (k, v))
         y = np.empty((*q.shape[:3], v.shape[3]), q.dtype)
         for i, last in enumerate(at):
-            rows = self._rows(int(last), keys)
+            rows = self.rows(int(last), keys)
             y[:, :, i] = query(q[:, :, i], k[:, :, rows], v[:, :, rows], rows)
         return (y,)
 
-    def _rows(self, at: int, keys: int) -> Array:
+    def rows(self, at: int, keys: int) -> Array:
         """Those that a query sees, the oldest position first."""
         if not self.window:
             return np.arange(min(max(at, 0), keys - 1) + 1)
@@ -79,22 +79,19 @@ class CachedAttention(Op):
         return y
 
     def _query_in_c(self, q: Array, k: Array, v: Array, rows: Array) -> Array:
-        """Blocks end at the end of a cache, too."""
         scores = _dots(q[:, :, None], k) * np.float32(self.scale)
         most, total = scores[..., :1], np.zeros((*q.shape[:2], 1), np.float32)
         y = np.zeros((*q.shape[:2], v.shape[3]), np.float32)
-        again = np.flatnonzero(np.diff(rows) < 0) + 1  # where a ring begins anew
-        for part in np.split(np.arange(rows.size), again):
-            for block in np.split(part, range(_BLOCK, part.size, _BLOCK)):
-                above = most
-                for j in block:
-                    above = np.where(scores[..., j, None] > above, scores[..., j, None], above)
-                shrink = np.where(above == most, np.float32(1), exp_below(most - above))
-                most, total, y = above, total * shrink, y * shrink
-                weights = exp_below(scores - most)
-                for j in block:
-                    total = total + weights[..., j, None]
-                    y = y + weights[..., j, None] * v[:, :, j]
+        for block in blocks(rows, _BLOCK):
+            above = most
+            for j in block:
+                above = np.where(scores[..., j, None] > above, scores[..., j, None], above)
+            shrink = np.where(above == most, np.float32(1), exp_below(most - above))
+            most, total, y = above, total * shrink, y * shrink
+            weights = exp_below(scores - most)
+            for j in block:
+                total = total + weights[..., j, None]
+                y = y + weights[..., j, None] * v[:, :, j]
         found: Array = y / total
         return found
 
@@ -127,6 +124,13 @@ class CachedAttention(Op):
                 macs=self.macs(*(arg.type for arg in ins)),
             )
         ]
+
+
+def blocks(rows: Array, most: int) -> Iterator[Array]:
+    """Which of these rows are looked at together: so many, and none on both sides of the end of a ring."""
+    again = np.flatnonzero(np.diff(rows) < 0) + 1
+    for part in np.split(np.arange(rows.size), again):
+        yield from np.split(part, range(most, part.size, most))
 
 
 def _dots(a: Array, b: Array) -> Array:
