@@ -64,6 +64,17 @@ def test_rows_of_bytes_and_nibbles(name: str, cores: int, tmp_path: Path) -> Non
         np.testing.assert_array_equal(found[output], expected[output], err_msg=output)
 
 
+@pytest.mark.parametrize("bits", [128, 512])
+def test_vectors_of_risc_v_of_other_lengths(bits: int, tmp_path: Path) -> None:
+    """The binary is the same: a block of outputs is several vectors, or a part of one."""
+    target = load("riscv64-rvv")
+    program, given = program_of(
+        targets.with_runner(target, target.runner.replace("vlen=256", f"vlen={bits}"))
+    )
+    assert f"vlen={bits}" in program.target.runner
+    _check(program, given, tmp_path)
+
+
 def in_engine(runner: str) -> Target:
     if runner != "wasmtime":
         require(runner)

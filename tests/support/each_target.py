@@ -45,8 +45,11 @@ DYNAMIC_ROWS = {
     "x86-64-avx2": "avx2",
     "x86-64-avxvnni": "avxvnni",
     "x86-64-avx512": "avx512",
+    "aarch64": "neon",
     "aarch64-dotprod": "dotprod",
     "aarch64-i8mm": "i8mm",
+    "armv7-neon": "neon32",
+    "riscv64-rvv": "rvv",
     "wasm32-simd": "wasm",
     "wasm32-relaxed": "relaxed",
 }

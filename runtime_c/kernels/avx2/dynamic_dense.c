@@ -60,13 +60,13 @@
  * @pack scale: O/8! I o8
  * @pack b: O/8! o8
  * @scratch 4 * rows * ((inputs + group - 1) // group) + rows * inputs */
-/* In WebAssembly, two inputs of an output side by side.
- * @as wasm/dynamic_dense
+/* In WebAssembly and by NEON without dot products, two inputs of an output side by side.
+ * @as wasm/dynamic_dense, neon/dynamic_dense, neon32/dynamic_dense
  * @for W=s8
  * @when inputs % 8 == 0 and group % 8 == 0
  * @pack w: O/16! I/2! o16 i2 */
-/* Weights of 4 bits, in WebAssembly.
- * @as wasm/dynamic_dense.nibbles
+/* Weights of 4 bits, in WebAssembly and by NEON without dot products.
+ * @as wasm/dynamic_dense.nibbles, neon/dynamic_dense.nibbles, neon32/dynamic_dense.nibbles
  * @for W=s4
  * @when inputs % 8 == 0 and group % 8 == 0
  * @pack w: O/16! I/4! o16 i4(0213) : +8 u4 */

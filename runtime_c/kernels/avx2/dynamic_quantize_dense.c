@@ -24,8 +24,8 @@
  * @when inputs % 8 == 0
  * @pack w: O/16! I/8! o16 i8
  * @scratch 4 * rows + rows * inputs */
-/* In WebAssembly, two inputs of an output side by side.
- * @as wasm/dynamic_quantize_dense
+/* In WebAssembly and by NEON without dot products, two inputs of an output side by side.
+ * @as wasm/dynamic_quantize_dense, neon/dynamic_quantize_dense, neon32/dynamic_quantize_dense
  * @when inputs % 8 == 0
  * @pack w: O/16! I/2! o16 i2 */
 /* In WebAssembly with relaxed vectors.

@@ -17,8 +17,8 @@
  * @as i8mm/dynamic_quantize_lstm
  * @when size % 16 == 0
  * @pack r: G O/16! I/8! o16 i8 */
-/* In WebAssembly, two weights of a sum side by side.
- * @as wasm/dynamic_quantize_lstm
+/* In WebAssembly and by NEON without dot products, two weights of a sum side by side.
+ * @as wasm/dynamic_quantize_lstm, neon/dynamic_quantize_lstm, neon32/dynamic_quantize_lstm
  * @when size % 16 == 0
  * @pack r: G O/16! I/2! o16 i2 */
 #include "edgekit/contracts/dynamic_quantize_lstm.h"

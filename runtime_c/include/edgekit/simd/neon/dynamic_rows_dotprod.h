@@ -5,7 +5,7 @@
 #ifndef EDGEKIT_DYNAMIC_ROWS_DOTPROD_H
 #define EDGEKIT_DYNAMIC_ROWS_DOTPROD_H
 
-#include "edgekit/simd/neon/dynamic_sums_neon.h"
+#include "edgekit/simd/neon/dynamic_tiles_a64.h"
 
 #define EK_DR_START(offsets, g, groups, k, rows, vectors) ek_dr_start(offsets, g, (k) / (vectors), rows)
 

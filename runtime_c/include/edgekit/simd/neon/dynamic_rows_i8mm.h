@@ -3,7 +3,7 @@
 #ifndef EDGEKIT_DYNAMIC_ROWS_I8MM_H
 #define EDGEKIT_DYNAMIC_ROWS_I8MM_H
 
-#include "edgekit/simd/neon/dynamic_sums_neon.h"
+#include "edgekit/simd/neon/dynamic_tiles_a64.h"
 
 /* Pairs of outputs, eight weights each. */
 EK_INLINED void ek_dr_weights(int8x16_t *to, const int8_t *w, const int32_t kind)

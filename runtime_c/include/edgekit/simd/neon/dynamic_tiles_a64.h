@@ -1,35 +1,15 @@
-/* Sums of rows that were quantized in this run, by NEON: what SDOT and SMMLA have in common. */
-#ifndef EDGEKIT_DYNAMIC_SUMS_NEON_H
-#define EDGEKIT_DYNAMIC_SUMS_NEON_H
+/* Tiles of rows that were quantized in this run, on 64-bit ARM: what SDOT and SMMLA have in common. */
+#ifndef EDGEKIT_DYNAMIC_TILES_A64_H
+#define EDGEKIT_DYNAMIC_TILES_A64_H
 
+#include "edgekit/simd/neon/dynamic_ints_neon.h"
 #include "edgekit/simd/neon/f32_neon.h"
 
 /* How many rows share the loads of weights. */
 #define EK_DR_ROWS(kind) 4
-#define EK_DR_BLOCK 16 /* outputs */
-/* What weights have more. */
-#define EK_DR_OFFSET(kind) ((kind) == EK_S4_KIND ? 8 : 0)
 /* Of outputs, in a block: sums of four rows and what they add to stay in registers. Weights of 8 bits lie in larger
  * blocks: groups of them are long. */
 #define EK_DR_VECTORS(kind) ((kind) == EK_S4_KIND ? 2 : 4)
-
-typedef int32x4_t ek_dr_ints;
-
-EK_INLINE ek_dr_ints ek_dr_same(const int32_t x)
-{
-    return vdupq_n_s32(x);
-}
-
-EK_INLINE ek_vf ek_dr_reals(const ek_dr_ints sum)
-{
-    return vcvtq_f32_s32(sum);
-}
-
-/* a + the bits of b, which are integers. */
-EK_INLINE ek_dr_ints ek_dr_more(const ek_dr_ints a, const ek_vf b)
-{
-    return vaddq_s32(a, vreinterpretq_s32_f32(b));
-}
 
 /* For each eight inputs. Groups of weights of 4 bits are short: compilers unroll them as a whole, and better without being
  * told. */
