@@ -29,6 +29,15 @@ def given_formats(graph: Graph, settings: Settings) -> GivenFormats:
 
 
 @dataclass(frozen=True)
+class Unseen:
+    """The quality on samples that have no part in ranges; nan where there are none."""
+
+    sqnr_db: float = math.nan  # of the worst output
+    surely_db: float = math.nan  # that other samples should have, too
+    output: str = ""  # that has it
+
+
+@dataclass(frozen=True)
 class Calibrated:
     """What is known of it. `tensors` are those of all samples: what was held out has made the choice."""
 
@@ -65,13 +74,13 @@ class Calibrated:
         """The graph in these formats, as it is."""
         return self.measure.trial(self.tensors.quantized(self.methods, self._with_wide(formats)))
 
-    def unseen(self, formats: Formats, most: int) -> float:
-        """Signal to noise of the worst output where half of the samples give the ranges for the other half,
-        on so many of them; nan where nothing was held out."""
+    def unseen(self, formats: Formats, most: int) -> Unseen:
+        """The quality where half of the samples give the ranges for the other half, on so many of them."""
         if not self.seen.held_count:
-            return math.nan
+            return Unseen()
         fit = self._crossed(most).on_some(most, SearchBudget())
-        return fit.worst(fit.trial(self.methods, formats=self._with_wide(formats)))[0]
+        trial = fit.trial(self.methods, formats=self._with_wide(formats))
+        return Unseen(fit.worst(trial)[0], *fit.surely(trial))
 
     def judged_by_others(self) -> Calibrated:
         """The same with ranges by half of the samples, judged by the others: the half that fares worse."""

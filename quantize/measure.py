@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -16,6 +16,7 @@ from edgekit.core.ops.non_max_suppression import NonMaxSuppression
 from edgekit.core.ops.non_zero import NonZero
 from edgekit.core.ops.softmax import Softmax
 from edgekit.core.types import Array, Type
+from edgekit.quantize.calibration.observe import student
 from edgekit.quantize.calibration.sample_batches import Sample, SampleBatch, stacks
 from edgekit.quantize.calibration.search_budget import SearchBudget, float_work, integer_work, node_work
 from edgekit.quantize.integers.int8 import Quantized
@@ -23,6 +24,7 @@ from edgekit.quantize.mixed_precision.mixed_range_concat import NO_MIXED_RANGE, 
 
 T = TypeVar("T")  # a trial
 _SURE = 1.64  # standard errors: chance explains more in one of twenty cases
+_LEAST_FREEDOM = 0.5  # with less, one sample has nearly all of the signal, and nothing is known of others
 
 
 def real(array: Array, type: Type) -> Array:
@@ -52,6 +54,21 @@ def ratio(signal: float, noise: float) -> float:
     return 10 * math.log10(signal / noise) if signal else -math.inf
 
 
+def _sure_ratio(signals: Array, noises: Array) -> float:
+    """Signal to noise in dB, of samples like these: less than measured by what chance explains in one of
+    twenty cases. Where few samples have most of the signal, as with a score that is seldom high, chance is
+    that of few samples."""
+    signal, noise = signals.sum(), noises.sum()
+    if not noise:
+        return 200.0
+    shares = signals / signal
+    freedom = 1 / float(np.square(shares).sum()) - 1
+    if freedom < _LEAST_FREEDOM:
+        return -math.inf
+    spread = math.sqrt(np.square(noises / noise - shares).sum() * len(shares) / (len(shares) - 1))
+    return ratio(signal, noise) - student(_SURE, freedom) * spread * 10 / math.log(10)
+
+
 def _mean_noise(ratios: Sequence[float]) -> float:
     """Of outputs with such signal to noise; those without a signal do not count."""
     noise = [10 ** (-ratio / 10) for ratio in ratios if ratio > -math.inf]
@@ -59,16 +76,31 @@ def _mean_noise(ratios: Sequence[float]) -> float:
 
 
 def scores(graph: Graph) -> list[str]:
-    """The floating outputs; of a softmax what goes into it, since that is where errors still show; of rows
-    that NonMaxSuppression or NonZero selects what they are selected from, since the smallest error may put
-    another row in the place of one."""
+    """The floating outputs; of a softmax what goes into it, since that is where errors still show; of
+    integers, such as the index of the largest score, what decides them; of rows that NonMaxSuppression or
+    NonZero selects what they are selected from, since the smallest error may put another row in the place of
+    one."""
     selected = _selected(graph)
-    found = []
+    found: dict[str, None] = {}
     for output in graph.outputs:
-        node = graph.producer(output)
-        names = selected.get(output) or (node.inputs if node and isinstance(node.op, Softmax) else (output,))
-        found += [n for n in names if graph.type(n).dtype.is_float and graph.data(n) is None]
-    return list(dict.fromkeys(found))
+        for name in selected.get(output, (output,)):
+            found |= dict.fromkeys(_judged(graph, name))
+    return list(found)
+
+
+def _judged(graph: Graph, output: str) -> Iterator[str]:
+    """The floats by which an output is judged."""
+    queue, seen = [output], set[str]()
+    while queue:
+        name = queue.pop()
+        node = graph.producer(name)
+        if name in seen or graph.data(name) is not None:
+            continue
+        seen.add(name)
+        if graph.type(name).dtype.is_float and not (node and isinstance(node.op, Softmax)):
+            yield name
+        elif node is not None:
+            queue += reversed(node.inputs)
 
 
 def _selected(graph: Graph) -> dict[str, tuple[str, ...]]:
@@ -111,6 +143,21 @@ class OutputQuality(ABC, Generic[T]):
     def parts(self, name: str) -> Sequence[str]:
         """What an output is joined of."""
         return self.concats.parts.get(name) or (name,)
+
+    def measured_parts(self) -> Sequence[str]:
+        """All that outputs are joined of, where it is known for each sample."""
+        return [part for name in self.scores for part in self.parts(name)]
+
+    @abstractmethod
+    def powers_by_sample(self, trial: T, name: str) -> tuple[Array, Array]:
+        """Of the signal and of the noise of one value, in each sample."""
+
+    def surely(self, trial: T) -> tuple[float, str]:
+        """Signal to noise of the worst output that other samples should have, too, and its name; at most 200
+        dB."""
+        parts = ((part, *self.powers_by_sample(trial, part)) for part in self.measured_parts())
+        found = [(_sure_ratio(signals, noises), part) for part, signals, noises in parts if signals.any()]
+        return min(found, default=(200.0, ""))
 
 
 @dataclass
@@ -168,34 +215,22 @@ class Measure(OutputQuality[Trial]):
 
     def noises(self, trial: Trial) -> Array:
         """The noise of each sample, as a share of the signal of all, the mean of the outputs."""
-        found = self._noises_of_outputs(trial)
+        powers = (self.powers_by_sample(trial, part) for part in self.measured_parts())
+        found = [noises / signals.sum() for signals, noises in powers if signals.any()]
         return np.mean(found, axis=0) if found else np.zeros(len(self.samples))
 
-    def surely(self, trial: Trial) -> float:
-        """Signal to noise of the worst output that other samples should have, too: with the noise that is
-        larger than the mean by as much as chance explains."""
-        worst = 200.0
-        for noise in self._noises_of_outputs(trial) if self.samples else ():
-            error = _SURE * noise.std(ddof=1) / math.sqrt(len(noise)) if len(noise) > 1 else 0.0
-            if total := len(noise) * (noise.mean() + error):
-                worst = min(worst, -10 * math.log10(total))
-        return worst
+    def measured_parts(self) -> Sequence[str]:
+        return [name for name in super().measured_parts() if self.truth and name in self.truth[0]]
 
-    def _noises_of_outputs(self, trial: Trial) -> list[Array]:
-        """The noise of each sample, as a share of the signal of all, for each output that has a signal."""
-        names = [part for score in self.scores for part in self.parts(score) if part in self.truth[0]]
-        found = []
-        for name in names:
-            made = trial.quantized.names[name]
-            type = trial.quantized.graph.type(made)
-            errors = [
-                _by_sample(np.square(truth[name] - real(values[made], type)), stack.count)
-                for stack, truth, values in zip(self.stacks, self.truth, trial.values, strict=True)
-            ]
-            signal = sum(float(np.square(truth[name].astype(np.float64)).sum()) for truth in self.truth)
-            if signal:
-                found.append(np.concatenate(errors) / signal)
-        return found
+    def powers_by_sample(self, trial: Trial, name: str) -> tuple[Array, Array]:
+        made = trial.quantized.names[name]
+        type = trial.quantized.graph.type(made)
+        signals, noises = [], []
+        for stack, truth, values in zip(self.stacks, self.truth, trial.values, strict=True):
+            wide = truth[name].astype(np.float64)
+            signals.append(_by_sample(np.square(wide), stack.count))
+            noises.append(_by_sample(np.square(wide - real(values[made], type)), stack.count))
+        return np.concatenate(signals), np.concatenate(noises)
 
     def on_some(self, count: int, budget: SearchBudget) -> Measure:
         """On some of the samples, from all of their sequence."""

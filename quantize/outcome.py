@@ -25,9 +25,10 @@ from edgekit.quantize.integers.int8 import Quantized
 from edgekit.quantize.integers.integer_io import raw_bytes
 from edgekit.quantize.measure import Measure
 from edgekit.quantize.mixed_precision.format_search import FormatSearch, Mixed
-from edgekit.quantize.settings import LEAST_SQNR, Settings
+from edgekit.quantize.settings import LEAST_SQNR, LEAST_WITH_ACCURACY, Settings
 
 _SHOWN = 64  # cells of a histogram that is kept
+_TYPICAL = "are the data typical?"
 _MAX_JUDGED = 64  # samples that the quality of rounded weights is measured on
 
 
@@ -159,16 +160,33 @@ def describe(
 
 
 def noise_warning(found: Quantization, settings: Settings) -> str:
-    """What may be done about outputs that are too noisy; empty where they are not, or a gate decides."""
-    if not settings.gate.is_open or math.isnan(found.sqnr_db) or found.sqnr_db >= LEAST_SQNR:
+    """What may be done about outputs that are too noisy; empty where they are not, or where a gate tells."""
+    gate = settings.gate
+    least = LEAST_SQNR if gate.is_open else LEAST_WITH_ACCURACY
+    if gate.min_sqnr is not None or math.isnan(found.sqnr_db) or found.sqnr_db >= least:
         return ""
     name = min(found.outputs, key=lambda output: found.outputs[output])
-    helps = f"--min-sqnr {LEAST_SQNR:g}dB gives better formats to the layers that cause the noise"
+    data = "held-out samples" if 0 < found.held_out < found.samples else "these samples"
+    return f"output {name:.40} has {found.sqnr_db:.1f} dB on {data}: {_remedy(settings)}"
+
+
+def _remedy(settings: Settings) -> str:
+    """Against noise."""
+    if not settings.gate.is_open:
+        return "the gate asks for accuracy alone, --min-sqnr for less noise, too"
+    if settings.dtype != "int8":
+        is_narrow = settings.activations == settings.dtype
+        return f"--activations float32 rounds weights alone to {settings.dtype}" if is_narrow else _TYPICAL
+    if settings.is_groupwise:
+        if settings.weights == "int4":
+            return "--weights int8 rounds less"
+        is_dynamic = settings.activations == "dynamic"
+        return "--activations float32 rounds weights alone" if is_dynamic else "--group 16 has finer scales"
     if settings.is_mixed_by_need:
-        helps = "no better formats of layers change that: are the calibration data typical?"
-    elif settings.strict_int8:
-        helps = "without --strict-int8, the layers that cause the noise get better formats"
-    return f"output {name:.40} has {found.sqnr_db:.1f} dB on held-out samples: {helps}"
+        return f"no better formats of layers change that: {_TYPICAL}"
+    if settings.strict_int8:
+        return "without --strict-int8, the layers that cause the noise get better formats"
+    return f"--min-sqnr {LEAST_SQNR:g}dB gives better formats to the layers that cause the noise"
 
 
 def mixed_precision(search: FormatSearch, plain: Mixed, found: Mixed) -> MixedPrecision:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -10,7 +11,7 @@ from edgekit.core.ir import Graph
 from edgekit.core.progress import Progress
 from edgekit.core.types import Array
 from edgekit.quantize.auto_ranges import with_best_ranges
-from edgekit.quantize.calibrated import Calibrated, given_formats
+from edgekit.quantize.calibrated import Calibrated, Unseen, given_formats
 from edgekit.quantize.calibration.calibration_samples import CalibrationSamples, held_out
 from edgekit.quantize.calibration.calibration_warnings import (
     calibration_warnings,
@@ -18,6 +19,7 @@ from edgekit.quantize.calibration.calibration_warnings import (
     equal_samples_warning,
     label_warning,
     observed_inputs,
+    one_sided_warnings,
 )
 from edgekit.quantize.calibration.cross_fit import CrossFit
 from edgekit.quantize.calibration.sample_batches import Sample
@@ -36,8 +38,9 @@ from edgekit.quantize.settings import AUTO, DEFAULT, LEAST_SQNR, Settings
 
 _SEARCHED = 8  # held-out samples on which those are searched
 _UNSEEN = 32  # samples on which ranges by others are measured
-_CHANCE_DB = 6.0  # beyond what is wanted, at most, where few held-out samples have most of the noise
+_CHANCE_DB = 6.0  # beyond what is wanted, at most, where few samples have most of the signal or of the noise
 _WORSE_DB = 3.0  # there, which is worth a warning
+_DOUBTFUL_DB = 20.0  # less on other samples is worth a warning, however unlikely
 _MEMORY = 2**29  # bytes for what held-out samples lead to in the float graph, about
 
 
@@ -56,19 +59,18 @@ def quantize(
     )
     search = known.search(judge)
     found = plain = search.run()
-    if settings.is_mixed_by_need:
-        chance = plain.verdict.sqnr_db - known.measure.surely(plain.trial)
-        wanted = LEAST_SQNR + min(max(chance, 0.0), _CHANCE_DB)
-        if plain.verdict.sqnr_db < wanted:
-            found = _with_better_formats(search, plain, known, wanted, progress)
+    progress("measuring on unseen samples")
+    unseen = known.unseen(search.formats(plain.levels), _UNSEEN)
+    if settings.is_mixed_by_need and plain.verdict.sqnr_db < (wanted := _wanted(plain, unseen)):
+        found = _with_better_formats(search, plain, known, wanted, progress)
+    if found is not plain:
+        unseen = known.unseen(search.formats(found.levels), _UNSEEN)
     made = bring_integers_out(found.trial.quantized.graph, settings.io)
     report = describe(known.graph, settings, known.measure, found, made, known.methods)
     if found is not plain:
         report = replace(report, mixed=mixed_precision(search, plain, found))
     made = with_measured(made, report, found, known.seen.together())
     seen = known.seen
-    progress("measuring on unseen samples")
-    unseen = known.unseen(search.formats(found.levels), _UNSEEN)
     warnings = (
         *label_warning(found.verdict.accuracy_before, settings.gate.labels),
         *report.warnings,
@@ -80,10 +82,18 @@ def quantize(
         report,
         samples=seen.count,
         held_out=seen.held_count,
-        unseen_db=unseen,
+        unseen_db=unseen.sqnr_db,
         warnings=warnings,
         inputs=inputs,
     )
+
+
+def _wanted(plain: Mixed, unseen: Unseen) -> float:
+    """Signal to noise: more than the least where other samples have surely less than those measured."""
+    if math.isnan(unseen.surely_db):
+        return LEAST_SQNR
+    chance = plain.verdict.sqnr_db - unseen.surely_db
+    return LEAST_SQNR + min(max(chance, 0.0), _CHANCE_DB)
 
 
 def _with_better_formats(
@@ -166,12 +176,18 @@ class _Labelled:
                 yield sample, int(label)
 
 
-def _unseen_warning(held_db: float, unseen_db: float) -> Iterator[str]:
-    """Ranges of all samples clip nothing of the samples that they are measured on."""
-    if unseen_db < min(held_db - _WORSE_DB, LEAST_SQNR):
+def _unseen_warning(held_db: float, unseen: Unseen) -> Iterator[str]:
+    """Ranges of all samples clip nothing of the samples that they are measured on, and few of these may
+    decide what is measured."""
+    if unseen.sqnr_db < min(held_db - _WORSE_DB, LEAST_SQNR):
         yield (
-            f"samples that give no ranges have {unseen_db:.1f} dB where the other half gives them, "
+            f"samples that give no ranges have {unseen.sqnr_db:.1f} dB where the other half gives them, "
             f"{held_db:.1f} dB with ranges of all: more samples help"
+        )
+    elif unseen.surely_db < _DOUBTFUL_DB <= held_db:
+        yield (
+            f"few samples decide how good output {unseen.output:.40} is, others may have less than "
+            f"{_DOUBTFUL_DB:g} dB: more samples help, above all those for which it is large"
         )
 
 
@@ -179,6 +195,7 @@ def _warnings(known: Calibrated, layers: Sequence[QuantizedLayer]) -> Iterator[s
     """What users should know of the data, and of the outputs."""
     graph, seen, concats = known.graph, known.seen, known.measure.concats
     yield from calibration_warnings(graph, seen.together(), seen.count)
+    yield from one_sided_warnings(graph, seen.together())
     yield from equal_samples_warning(seen.kept if seen.held is seen.kept else [*seen.kept, *seen.held])
     ranged = {layer.name for layer in layers if layer.range} | set(graph.inputs)
     if outside := [pair for pair in seen.outside() if pair[0] in ranged]:

@@ -18,6 +18,7 @@ METHODS = (AUTO, *RANGES)
 WEIGHTS = {"int8": ("int8", "int4"), "bf16": ("bf16",), "f16": ("f16",)}
 MAX_GROUP = 1 << 16
 LEAST_SQNR = 25.0  # dB at the worst output: below, layers get better formats
+LEAST_WITH_ACCURACY = 20.0  # dB: less is worth a word where a gate asks for accuracy alone
 EFFORTS = ("normal", "high")
 KV_CACHES = ("float32", "int8")
 ACTIVATIONS = {

@@ -86,7 +86,7 @@ def quantize_model(
     apart = WithoutConstantOutputs.of(graph)
     made, found = quantize(apart.graph, given, chosen, progress)
     made = apart.joined(made)
-    if has_integers and not is_random and (warning := noise_warning(found, chosen)):
+    if not is_random and (warning := noise_warning(found, chosen)):
         found = replace(found, warnings=(*found.warnings, warning))
     if is_random:
         warning = "calibrated with random numbers: nothing is known of the quality on real data"

@@ -9,16 +9,19 @@ import numpy as np
 
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
+from edgekit.core.ops.activations import Sigmoid
 from edgekit.core.ops.cast import Cast
 from edgekit.core.ops.while_loop import While
 from edgekit.core.passes.integer_labels import keeps_scale
 from edgekit.core.types import Array
 from edgekit.quantize.calibration.data_scale import scale_warnings
+from edgekit.quantize.calibration.function_ranges import giving_function
 from edgekit.quantize.calibration.observe import Statistics
 from edgekit.quantize.calibration.sample_batches import Sample
 from edgekit.quantize.calibration.scales import runs_in_int8
 
 _MIN_SAMPLES = 8  # samples
+_HALF = 0.5  # where a probability changes sides
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,20 @@ def calibration_warnings(graph: Graph, statistics: Mapping[str, Statistics], cou
         if seen is not None and seen.low == seen.high:
             yield f"input {name} is {seen.low:g} everywhere in all samples: that says nothing of its range"
     yield from scale_warnings(graph, statistics)
+
+
+def one_sided_warnings(graph: Graph, statistics: Mapping[str, Statistics]) -> Iterator[str]:
+    """A sentence for each output of probabilities that all samples leave on one side of a half."""
+    for name in graph.outputs:
+        function, seen = giving_function(graph, name), statistics.get(name)
+        if seen is None or function is None or not isinstance(function.op, Sigmoid):
+            continue
+        if seen.high < _HALF or seen.low > _HALF:
+            is_low = seen.high < _HALF
+            end, missing = (
+                (f"at most {seen.high:.2g}", "high") if is_low else (f"at least {seen.low:.2g}", "low")
+            )
+            yield f"output {name:.40} is {end} in all samples: add some for which it should be {missing}"
 
 
 def equal_samples_warning(samples: Sequence[Sample]) -> Iterator[str]:

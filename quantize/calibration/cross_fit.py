@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from edgekit.core.ir import Graph
+from edgekit.core.types import Array
 from edgekit.quantize.calibration.calibrated_tensors import CalibratedTensors, GivenFormats
 from edgekit.quantize.calibration.calibration_samples import CalibrationSamples, observed
 from edgekit.quantize.calibration.observe import Range, Statistics
@@ -105,6 +106,15 @@ class CrossFit(OutputQuality[CrossTrial]):
     def of(self, trial: CrossTrial, name: str) -> float:
         found = [half.measure.powers(part, name) for half, part in zip(self.halves, trial, strict=True)]
         return ratio(sum(signal for signal, _ in found), sum(noise for _, noise in found))
+
+    def measured_parts(self) -> Sequence[str]:
+        return self.halves[0].measure.measured_parts()
+
+    def powers_by_sample(self, trial: CrossTrial, name: str) -> tuple[Array, Array]:
+        pairs = zip(self.halves, trial, strict=True)
+        found = [half.measure.powers_by_sample(part, name) for half, part in pairs]
+        signals, noises = (np.concatenate(powers) for powers in zip(*found, strict=True))
+        return signals, noises
 
     def is_surely_better(self, trial: CrossTrial, before: CrossTrial) -> bool:
         """Is the noise less by more than chance explains? What a single sample gains is chance."""

@@ -193,11 +193,17 @@ def gumbel_scales(s: Statistics) -> Range:
     Student's t makes up."""
     if s.samples < 2:
         return 0.0, 0.0
-    z, freedom = _Z_999, s.samples - 1
-    student = z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
+    freedom = s.samples - 1
     variance = np.maximum(s.ends[1] - s.ends[0] ** 2 / s.samples, 0.0) / freedom
-    below, above = (math.sqrt(6) / math.pi * student / z * np.sqrt(variance)).tolist()
+    farther = student(_Z_999, freedom) / _Z_999
+    below, above = (math.sqrt(6) / math.pi * farther * np.sqrt(variance)).tolist()
     return below, above
+
+
+def student(z: float, freedom: float) -> float:
+    """The quantile of Student's t with so many degrees of freedom, about, that the normal distribution has at
+    z."""
+    return z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
 
 
 def extremes(s: Statistics) -> Range:

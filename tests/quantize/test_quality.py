@@ -77,7 +77,7 @@ def test_ranges_by_trial_are_no_worse_than_any_single_method() -> None:
         settings, samples = Settings(calibrate=how), arrays.samples(graph, {"x": calibration[:16]})
         known = calibrated(graph, samples, settings, lambda step: None)
         measure = Measure(known.graph, arrays.samples(graph, {"x": x[:200]}))
-        unseen[how] = known.unseen(Formats(), 16)
+        unseen[how] = known.unseen(Formats(), 16).sqnr_db
         fresh[how] = measure.worst(measure.trial(known.finish(Formats()).quantized))[0]
     assert unseen["auto"] == max(unseen.values())
     assert fresh["auto"] == max(fresh.values())
