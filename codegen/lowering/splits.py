@@ -9,10 +9,13 @@ The comment of a kernel's contract says how its calls can be split, in tags, one
                                          the elements of a dense operand behind one index of it
     @split outputs/16: w packed, y 1     packed: constants that lie output by output, in blocks (pack.py)
     @split heads: q n, k n each repeat   each: elements that so many have in common, which one part computes
+    @split rows of each: a a_row, y n    of each: also where outer loops have more than one turn, as all steps
+                                         between them are parameters
     @split out_h: x window, y out_w      window: the rows of an image that windows need
     @split pixels: x in_c, y out_c       those of an image, where windows are single pixels, all of them
 
-They name parameters from outer to inner loops: the first one that is more than 1 is cut. A part is a call of
+They name parameters from outer to inner loops: the first one that is more than 1 is cut, or one `of each`
+behind it whose largest part is smaller: three matrices make no halves, their rows do. A part is a call of
 the same kernel with other pointers and a few other parameters. So each output is computed as it is without
 parts, and no bit depends on the number of cores. Where a kernel computes outputs in different ways, its file
 says at which multiples they start anew (`@split out_h/4`), or from how many on all are computed in the same
@@ -23,6 +26,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
@@ -39,7 +43,7 @@ from edgekit.codegen.kernels.variants import fits
 from edgekit.core.ops import Call, Param, Part
 from edgekit.core.target import Target
 
-_TAG = re.compile(r"(\w+)(\[\])?(?:/(\d+))?: (.+)")
+_TAG = re.compile(r"(\w+)(\[\])?(?:/(\d+))?( of each)?: (.+)")
 _ARRAY = re.compile(r"(\w+)\[\]")
 _BLOCK = re.compile(r"(?:O|O/(\d+)(?:!(\d+)?)?)(?: |$)")
 # What an element of a result costs in multiplications where a kernel counts none.
@@ -54,6 +58,7 @@ class Split:
     axis: str  # the parameter
     is_array: bool
     block: int
+    is_of_each: bool
     steps: Mapping[str, str]  # elements of an operand from one to the next, as a tag says
 
 
@@ -68,22 +73,37 @@ class _Axis:
     least: int
 
 
+@dataclass(frozen=True)
+class _Cut:
+    """A call in parts along an axis."""
+
+    axis: _Axis
+    parts: tuple[Part, ...]
+    largest: int  # indices of the axis that one part has, at most
+
+    @property
+    def share(self) -> float:
+        """Of the whole, that of the largest part: for which the others wait."""
+        return self.largest / self.axis.extent
+
+
 def in_parts(call: Call, variant: Variant, kernel: Kernel, target: Target) -> Call:
     """The call in parts for the cores of a target, where that pays. Its result aliases no operand that
     another part still reads."""
     count = min(target.cores, work(call) // target.part_macs)
+    if count < 2:
+        return call
     names = [pointer.name for pointer in kernel.pointers][: len(call.args)]
-    axis = _axis(call, variant, kernel.name, names) if count > 1 else None
-    if not axis:
+    cuts = []
+    for axis in _axes(call, variant, kernel.name, names):
+        with suppress(_IndivisibleError):
+            cuts.append(_cut(call, axis, count, names, kernel, variant, target.align))
+    best = min(cuts, key=lambda cut: cut.share, default=None)
+    if best is None or len(best.parts) < 2:
         return call
-    try:
-        parts = tuple(_parts(call, axis, count, names, kernel, variant, target))
-    except _IndivisibleError:
-        return call
-    if len(parts) < 2:
-        return call
+    parts, steps = best.parts, best.axis.split.steps
     scratch = sum(part.scratch for part in parts)
-    inplace = tuple(i for i in call.inplace if _is_apart(call, parts, i, names[i] in axis.split.steps))
+    inplace = tuple(i for i in call.inplace if _is_apart(call, parts, i, names[i] in steps))
     return replace(call, parts=parts, scratch=scratch, inplace=inplace, overlap=None)
 
 
@@ -99,10 +119,10 @@ def splits(contract: str) -> tuple[Split, ...]:
     for tag in contracts.splits(contract):
         match = _TAG.fullmatch(tag)
         assert match, f"{contract}: @split {tag} is not as splits.py describes"
-        steps = dict(part.strip().split(" ", 1) for part in match[4].split(","))
+        steps = dict(part.strip().split(" ", 1) for part in match[5].split(","))
         unknown = steps.keys() - set(contracts.operands(contracts.header(contract)))
         assert not unknown, f"{contract}: @split {tag}: no operand {unknown}"
-        found.append(Split(match[1], bool(match[2]), int(match[3] or 1), steps))
+        found.append(Split(match[1], bool(match[2]), int(match[3] or 1), bool(match[4]), steps))
     return tuple(found)
 
 
@@ -110,12 +130,16 @@ class _IndivisibleError(Exception):
     """This call cannot be split that way."""
 
 
-def _axis(call: Call, variant: Variant, name: str, names: Sequence[str]) -> _Axis | None:
+def _axes(call: Call, variant: Variant, name: str, names: Sequence[str]) -> Iterator[_Axis]:
+    """What can be cut, from outer to inner loops."""
     if any(limit.axis == "never" for limit in variant.split):
-        return None
+        return
+    is_inner = False
     for split in splits(contracts.contract(call.kernel, name)):
         if not split.steps.keys() <= set(names):
-            return None
+            return
+        if is_inner and not split.is_of_each:
+            continue
         value = _pixels(call.params) if split.axis == _PIXELS else call.params[split.axis]
         sizes = [value] if isinstance(value, int) else list(value) if not isinstance(value, float) else []
         at = next((i for i, size in enumerate(sizes) if size != 1), None)
@@ -129,19 +153,14 @@ def _axis(call: Call, variant: Variant, name: str, names: Sequence[str]) -> _Axi
         least = max((each.least.of(call) for each in limits if each.least), default=1)
         extent = sizes[at]
         assert isinstance(extent, int)
-        return _Axis(split, extent, at, block, least)
-    return None
+        yield _Axis(split, extent, at, block, least)
+        is_inner = True
 
 
-def _parts(
-    call: Call,
-    axis: _Axis,
-    count: int,
-    names: Sequence[str],
-    kernel: Kernel,
-    variant: Variant,
-    target: Target,
-) -> Iterator[Part]:
+def _cut(
+    call: Call, axis: _Axis, count: int, names: Sequence[str], kernel: Kernel, variant: Variant, align: int
+) -> _Cut:
+    """The call in at most so many parts along this axis."""
     packed = [
         _per_output(call, i, kernel.pack.get(name, ""), axis.extent)
         if axis.split.steps.get(name) == "packed"
@@ -153,6 +172,7 @@ def _parts(
     found = ranges(axis.extent, block, count)
     while len(found) > 1 and min(end - start for start, end in found) < axis.least:
         found = ranges(axis.extent, block, len(found) - 1)
+    parts = []
     for start, end in found:
         params, shifts = _params(call, axis, start, end), []
         for i, name in enumerate(names):
@@ -173,7 +193,8 @@ def _parts(
         if not fits(variant, part, names):
             raise _IndivisibleError
         scratch = variant.scratch.of(part) if variant.scratch else call.scratch
-        yield Part(params, tuple(shifts), scratch + -scratch % target.align)
+        parts.append(Part(params, tuple(shifts), scratch + -scratch % align))
+    return _Cut(axis, tuple(parts), max(end - start for start, end in found))
 
 
 def _pixels(p: Mapping[str, Param]) -> int:

@@ -14,8 +14,10 @@ from edgekit.codegen.printing.render import render
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.core import target as targets
 from edgekit.core.builder import Builder
+from edgekit.core.ops import Part
 from edgekit.core.ops.activations import Tanh
 from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.ops.matmul import MatMul
 from edgekit.core.target import Target
 from edgekit.core.types import DType, Type
 
@@ -137,6 +139,22 @@ def test_all_parts_write_all_of_a_result_once() -> None:
     for line in compiled(net((1, 32, 32, 4)), two()).lines:
         starts = [part.shifts[-1] for part in line.call.parts]
         assert starts == sorted(set(starts))
+
+
+def product(matrices: int, rows: int) -> tuple[Part, ...]:
+    b = Builder()
+    for name, shape in (("x", (matrices, rows, 64)), ("y", (matrices, 64, 80))):
+        b.input(name, Type(DType.F32, shape))
+    z = b.one(MatMul(), "x", "y")
+    return compile_graph(b.graph("net", ["x", "y"], [z]), two()).lines[0].call.parts
+
+
+def test_matrices_are_cut_by_rows_where_parts_of_whole_ones_are_unequal() -> None:
+    rows = product(3, 197)
+    assert [part.params["rows"] for part in rows] == [98, 99]
+    assert rows[1].shifts == (98 * 64, 0, 98 * 80)
+    assert [part.params["n"][-1:] for part in product(4, 197)] == [[2], [2]]
+    assert [part.params["n"][-1:] for part in product(3, 3)] == [[1], [2]]
 
 
 def test_what_all_outputs_share_is_not_cut() -> None:

@@ -191,6 +191,8 @@ def matrices(b: Bench) -> None:
         b.result(MatMul(), b.input(1, rows, inner), b.input(1, inner, columns), quant=b.quant(0, 4))
         op = MatMul((), (0, 2, 1))
         b.result(op, b.input(1, rows, inner), b.input(1, columns, inner), quant=b.quant(0, 4))
+    for perm, other in (((), (3, 7, 9)), ((0, 2, 1), (3, 9, 7))):  # three matrices, cut in four by rows
+        b.result(MatMul((), perm), b.input(3, 130, 7), b.input(*other), quant=b.quant(0, 4))
     b.result(Mul(), b.input(2, 32), b.input(2, 32), quant=b.quant(-8, 4))
 
 

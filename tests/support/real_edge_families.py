@@ -93,6 +93,8 @@ def real_rests(b: Bench) -> None:
     real_layer(b, Conv2d(), (1, 1, 3, 8), (16, 1, 1, 8), DType.F32)
     real_layer(b, Conv2d(groups=64), (1, 3, 100, 64), (64, 3, 3, 1), DType.F32)
     real_layer(b, Conv2d((2, 2)), (1, 5, 33, 32), (8, 3, 3, 32), DType.F32)
+    for width in (6, 24):  # windows apart, no border, lines of rows and of columns
+        real_layer(b, Conv2d((4, 4)), (1, 62, width, 3), (16, 4, 4, 3), DType.F32)
 
 
 def real_high_windows(b: Bench) -> None:
@@ -102,8 +104,9 @@ def real_high_windows(b: Bench) -> None:
 
 
 def real_products(b: Bench) -> None:
-    """Products of matrices, as they lie: of whole tiles and with rests, of rows and of columns."""
-    for rows, inner, columns in ((1, 5, 3), (4, 16, 16), (9, 24, 65), (13, 7, 40), (2, 3, 1)):
+    """Products of matrices, as they lie: of whole tiles and with rests, of rows and of columns; and two that
+    are cut in three by rows."""
+    for rows, inner, columns in ((1, 5, 3), (4, 16, 16), (9, 24, 65), (13, 7, 40), (2, 3, 1), (26, 17, 70)):
         for perm, other in (((0, 1, 2), (2, inner, columns)), ((0, 2, 1), (2, columns, inner))):
             factors = []
             for shape in ((2, rows, inner), other):

@@ -1,14 +1,15 @@
 /* Convolution. Pixels whose windows are cut alike lie on lines: rows inside of the image, columns along its borders,
  * and corners; see image_f32.h. What a window has outside of x is left out. Two vectors of outputs are computed
  * together, or three where a group has so many. A line of few pixels splits each sum, which rounds differently: lines of
- * parts for several cores are as long as those of the whole, or long enough.
+ * parts for several cores are as long as those of the whole, or long enough. Windows of at most so many rows are cut
+ * above or below as the image has pads there.
  * @also conv2d_add
  * @apart
  * @for T=f32 W=f32 B=f32
  * @pack w: G O/{24 if out_c == 24 * groups else 16}!8 H W I o{24 if out_c == 24 * groups else 16}
  * @split pixels >= 8
- * @split out_h >= (k_h - 1) * dilation_h + (3 if (out_c // groups - 1) % 64 >= 16 and (out_c // groups - 1) % 16 >= 8 else 5)
- * @split out_h >= (k_h - 1) * dilation_h + (6 if out_w < 6 + (k_w - 1) * dilation_w else 0) */
+ * @split out_h >= max(pad_top, (out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1 - in_h) + (3 if (out_c // groups - 1) % 64 >= 16 and (out_c // groups - 1) % 16 >= 8 else 5)
+ * @split out_h >= max(pad_top, (out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1 - in_h) + (6 if out_w < 6 + (k_w - 1) * dilation_w else 0) */
 /* Convolution of floats with weights of 16 bits.
  * @as avx2/conv2d.bf16 f32=bf16
  * @also conv2d_add

@@ -1,6 +1,6 @@
 /* y[n][i][j] = sum over k of a[n][i][k] b[n][j][k]: dot products of dense rows; rows of y are dense.
  * @split n[]: a a_n[], b b_n[], y y_n[]
- * @split rows: a a_row, y columns */
+ * @split rows of each: a a_row, y columns */
 #ifndef EDGEKIT_MATMUL_NT_H
 #define EDGEKIT_MATMUL_NT_H
 

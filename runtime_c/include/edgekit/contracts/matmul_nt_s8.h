@@ -1,7 +1,7 @@
 /* y[n][i][j] = clamp(zero + requantize(sum over k of (a[n][i][k] - a_zero) (b[n][j][k] - b_zero)), lo, hi) over int8:
  * dot products of dense rows; rows of y are dense. requantize is EK_EXPR.
  * @split n[]: a a_n[], b b_n[], y y_n[]
- * @split rows: a a_row, y columns */
+ * @split rows of each: a a_row, y columns */
 #ifndef EDGEKIT_MATMUL_NT_S8_H
 #define EDGEKIT_MATMUL_NT_S8_H
 
