@@ -15,6 +15,7 @@ from edgekit.codegen.program import compile_graph
 from edgekit.core import simulate
 from edgekit.core.builder import Builder
 from edgekit.core.ops.attention import CachedAttention
+from edgekit.core.ops.softmax import Softmax
 from edgekit.core.types import Array, DType, Type
 
 # Not Cortex-M: sums of its attention are fused and have another order.
@@ -68,6 +69,19 @@ def test_attention_adds_in_one_order(name: str, tmp_path: Path) -> None:
     found = drive(program, tmp_path, ("-O2",)).run(program, inputs)
     for y, value in expected.items():
         np.testing.assert_array_equal(found[y], value)
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_softmax_adds_in_one_order(name: str, tmp_path: Path) -> None:
+    """Rows of some lanes, of whole vectors and of more; masked numbers count nothing."""
+    rng, b, op = np.random.default_rng(4), Builder(), Softmax()
+    inputs = {f"x{n}": 9 * rng.normal(size=(3, n)).astype(np.float32) for n in (1, 5, 8, 16, 21, 28, 64, 77)}
+    inputs["x77"][:, 3:60] = -np.inf
+    rows = {b.one(op, b.input(x, Type(DType.F32, data.shape))): data for x, data in inputs.items()}
+    program = compile_graph(b.graph("softmax", list(inputs), list(rows)), load(name))
+    found = drive(program, tmp_path, ("-O2",)).run(program, inputs)
+    for y, data in rows.items():
+        np.testing.assert_array_equal(found[y], expecting(op.in_c)(data)[0])
 
 
 def texts(format: str, folder: Path) -> tuple[Any, Mapping[str, Array]]:

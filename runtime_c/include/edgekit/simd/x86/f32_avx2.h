@@ -109,6 +109,13 @@ EK_INLINE ek_vf ek_vf_load_twice(const float *x, const int32_t count)
     return _mm256_permute2f128_ps(v, v, 0);
 }
 
+EK_INLINE float ek_vf_largest(const ek_vf v)
+{
+    const __m128 four = _mm_max_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
+    const __m128 two = _mm_max_ps(four, _mm_movehl_ps(four, four));
+    return _mm_cvtss_f32(_mm_max_ss(two, _mm_movehdup_ps(two)));
+}
+
 /* The sums of the elements of each, of `count` vectors that exist of two. */
 EK_INLINE void ek_vf_store_totals(float *y, const int32_t count, const ek_vf *v)
 {

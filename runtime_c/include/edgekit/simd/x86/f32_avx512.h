@@ -97,6 +97,11 @@ EK_INLINE void ek_vf_store_totals(float *y, const int32_t count, const ek_vf *v)
             y[k] = _mm512_reduce_add_ps(v[k]);
 }
 
+EK_INLINE float ek_vf_largest(const ek_vf v)
+{
+    return _mm512_reduce_max_ps(v);
+}
+
 /* A number in even lanes or odd ones, and zeros. */
 EK_INLINE ek_vf ek_vf_even(const float x)
 {

@@ -34,6 +34,17 @@ EK_INLINE ek_vf ek_vf_mul(const ek_vf a, const ek_vf b)
     return EK_MM(mul_ps)(a, b);
 }
 
+EK_INLINE ek_vf ek_vf_div(const ek_vf a, const ek_vf b)
+{
+    return EK_MM(div_ps)(a, b);
+}
+
+/* The larger one of each two; b, where one is NaN. */
+EK_INLINE ek_vf ek_vf_max(const ek_vf a, const ek_vf b)
+{
+    return EK_MM(max_ps)(a, b);
+}
+
 /* a * b + c, rounded once */
 EK_INLINE ek_vf ek_vf_fma(const ek_vf a, const ek_vf b, const ek_vf c)
 {
@@ -78,6 +89,30 @@ typedef double ek_vf_two __attribute__((aligned(4), may_alias));
 EK_INLINE ek_vf ek_vf_pair(const float *x)
 {
     return EK_MM(castpd_ps)(EK_MM(set1_pd)(*(const ek_vf_two *)(const void *)x));
+}
+
+/* Packs `columns` columns of b, which are `step` apart, side by side for each of their elements: `width` of them, a
+ * multiple of four. Those that are not there are the first one once more. */
+EK_INLINE void ek_vf_pack_columns(const float *EK_RESTRICT b, float *EK_RESTRICT w, const int32_t step,
+    const int32_t inner, const int32_t columns, const int32_t width)
+{
+    for (int32_t j = 0; j < width; j += 4, w += 4) {
+        const float *column[4];
+        int32_t k = 0;
+        for (int32_t c = 0; c < 4; c++)
+            column[c] = b + (j + c < columns ? j + c : 0) * step;
+        for (; k + 4 <= inner; k += 4) {
+            __m128 v[4];
+            for (int32_t c = 0; c < 4; c++)
+                v[c] = _mm_loadu_ps(column[c] + k);
+            _MM_TRANSPOSE4_PS(v[0], v[1], v[2], v[3]);
+            for (int32_t c = 0; c < 4; c++)
+                _mm_storeu_ps(w + (k + c) * width, v[c]);
+        }
+        for (; k < inner; k++)
+            for (int32_t c = 0; c < 4; c++)
+                w[k * width + c] = column[c][k];
+    }
 }
 
 EK_INLINE void ek_vf_fetch(const uint8_t *p)
