@@ -19,6 +19,7 @@ from edgekit.core.passes.integer_layers import integer_layers
 from edgekit.core.passes.low_rank import low_rank
 from edgekit.core.passes.reshapes import reshapes
 from edgekit.core.passes.rows import rows
+from edgekit.core.passes.slices import slices
 from edgekit.core.passes.softmax_parts import softmax_parts
 from edgekit.core.passes.taps import taps
 from edgekit.core.passes.transposes import transposes
@@ -39,6 +40,7 @@ PASSES: tuple[Pass, ...] = (
     clamps,
     taps,
     embeddings,
+    slices,
     integer_layers,
     dead_channels,
 )
