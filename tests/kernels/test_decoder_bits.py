@@ -18,9 +18,10 @@ from edgekit.core.ops.attention import CachedAttention
 from edgekit.core.ops.softmax import Softmax
 from edgekit.core.types import Array, DType, Type
 
-# Not Cortex-M: sums of its attention are fused and have another order.
 TARGETS = (
     "host",
+    "cortex-m4",
+    "cortex-m55",
     "x86-64-avx2",
     "x86-64-avx512",
     "aarch64",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
+from math import log
 
 from edgekit.codegen.gpu import math_f32
 from edgekit.codegen.gpu.ast import F32, F32X4, I32, Expr, GpuBuffer, GpuKernel, function, number, select
@@ -31,7 +32,7 @@ def use(call: Call) -> GpuCall:
     heads, queries, size = (integer(call, name) for name in ("heads", "queries", "size"))
     window = integer(call, "window")
     names = "repeat queries keys values" + " window" * bool(window)
-    values = integers(call, names) | {"scale": real(call, "scale")}
+    values = integers(call, names) | {"scale": real(call, "scale") * log(2)}
     together = _QUERIES if queries >= _QUERIES and not window else 1  # windows of queries differ
     blocks = -(-queries // together)
     has_fours = size % 4 == 0

@@ -39,13 +39,12 @@ def exp_normal(x: Array) -> Array:
     return y
 
 
-def exp_below(x: Array) -> Array:
-    """As softmax has it: for x <= 0, and numbers below -87 count as -87."""
-    c = select(x < -87, -87, x)
-    n = nearest(c * LOG2_E)
-    k = n.astype(np.float32)
-    r = (c - k * LN2_HIGH) - k * LN2_LOW
-    y: Array = (_ONE + (r + r * r * poly("exp", r))) * pow2(n)
+def exp2_below(x: Array) -> Array:
+    """As weights of attention and gates have it: for x <= 0, and numbers below -126 count as -126."""
+    c = select(x < -126, -126, x)
+    n = nearest(c)
+    r = c - n.astype(np.float32)
+    y: Array = (_ONE + r * poly("exp2", r)) * pow2(n)
     return y
 
 

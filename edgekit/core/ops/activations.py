@@ -8,8 +8,8 @@ from math import erf
 
 import numpy as np
 
-from edgekit.core.math_f32.exponentials import exp_normal
-from edgekit.core.math_f32.numbers import select
+from edgekit.core.math_f32.exponentials import exp2_below
+from edgekit.core.math_f32.numbers import LOG2_E, select
 from edgekit.core.ops import Arg, Step, require
 from edgekit.core.ops._integer_maps import prelu_calls, prelu_integers
 from edgekit.core.ops._map import Map, Unary
@@ -76,7 +76,7 @@ class Swish(Map):
         if a.dtype != np.float32 or not (b == 1).all():
             return super().in_c(*ins)
         size = np.abs(a)
-        e = select(size < 87, exp_normal(select(size < 87, -size, -87)), 0)
+        e = select(size < 87, exp2_below(select(size < 87, size, 87) * -LOG2_E), 0)
         return (select(a < 0, e, 1) / (1 + e) * a,)
 
 

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import e, log2
 
 import numpy as np
 
-from edgekit.core.math_f32.exponentials import exp_below
+from edgekit.core.math_f32.exponentials import exp2_below
 from edgekit.core.ops import Arg, Call, Op, Step, require
 from edgekit.core.ops._indexed import check_index
 from edgekit.core.types import Array, DType, Type
 
-_BLOCK, _LANES = 16, 4  # keys that share a largest score, and sums of a dot product
+_BLOCK, _LANES = 64, 4  # keys that share a largest score, and sums of a dot product
 _LAST = (1 << 31) - 1  # position of windows
 
 
@@ -50,7 +51,7 @@ class CachedAttention(Op):
         return self._each(ins, self._query)
 
     def in_c(self, *ins: Array) -> tuple[Array, ...]:
-        """Sixteen keys at a time (online softmax), dot products in four lanes, everything else in order."""
+        """64 keys at a time (online softmax), dot products in four lanes, weights as powers of 2."""
         return self._each(ins, self._query if ins[0].dtype != np.float32 else self._query_in_c)
 
     def _each(self, ins: Sequence[Array], query: Callable[..., Array]) -> tuple[Array, ...]:
@@ -79,21 +80,26 @@ class CachedAttention(Op):
         return y
 
     def _query_in_c(self, q: Array, k: Array, v: Array, rows: Array) -> Array:
-        scores = _dots(q[:, :, None], k) * np.float32(self.scale)
+        scores = _dots(q[:, :, None], k) * np.float32(self._factor)
         most, total = scores[..., :1], np.zeros((*q.shape[:2], 1), np.float32)
         y = np.zeros((*q.shape[:2], v.shape[3]), np.float32)
         for block in blocks(rows, _BLOCK):
             above = most
             for j in block:
                 above = np.where(scores[..., j, None] > above, scores[..., j, None], above)
-            shrink = np.where(above == most, np.float32(1), exp_below(most - above))
+            shrink = np.where(above == most, np.float32(1), exp2_below(most - above))
             most, total, y = above, total * shrink, y * shrink
-            weights = exp_below(scores - most)
+            weights = exp2_below(scores - most)
             for j in block:
                 total = total + weights[..., j, None]
                 y = y + weights[..., j, None] * v[:, :, j]
         found: Array = y / total
         return found
+
+    @property
+    def _factor(self) -> float:
+        """Of scores as exponents of 2."""
+        return self.scale * log2(e)
 
     def macs(self, *ins: Type) -> int:
         """With a full cache."""
@@ -113,7 +119,7 @@ class CachedAttention(Op):
             "size": size,
             "values": v.type.shape[3],
             "window": self.window,
-            "scale": self.scale,
+            "scale": self._factor,
         }
         return [
             Call(

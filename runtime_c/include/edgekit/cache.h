@@ -4,6 +4,8 @@
 
 #include "edgekit/types.h"
 
+#define EK_CACHE_BLOCK 64 /* rows that share a largest score */
+
 struct ek_cache_rows {
     int32_t first;
     int32_t seen; /* rows from there on, where row 0 follows the last one */

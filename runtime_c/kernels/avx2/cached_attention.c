@@ -1,4 +1,4 @@
-/* Attention to the filled rows of a cache. Sixteen keys at a time, in one pass (online softmax): where one of them is
+/* Attention to the filled rows of a cache. Sixty-four keys at a time, in one pass (online softmax): where one of them is
  * the largest so far, what is summed up already is scaled down. Dot products have four lanes on every processor, and
  * nothing is fused: results have the same bits.
  * @for T=f32 */
@@ -40,7 +40,8 @@ EK_INLINE void EK_FN_dots(const float *EK_RESTRICT q, const float *EK_RESTRICT k
         w[j] = (totals[4 * j] + totals[4 * j + 1]) + (totals[4 * j + 2] + totals[4 * j + 3]);
 }
 
-/* Weights of up to sixteen keys, to begin with: the others are as the first one. Returns the largest, or NaN perhaps. */
+/* Weights of some keys, to begin with; those that fill up sixteens are as the first one. Returns the largest, or NaN
+ * perhaps. */
 EK_INLINE float EK_FN_scores(const float *EK_RESTRICT q, const float *EK_RESTRICT k, float *EK_RESTRICT w,
     const int32_t m, const struct EK_STRUCT *p)
 {
@@ -48,18 +49,29 @@ EK_INLINE float EK_FN_scores(const float *EK_RESTRICT q, const float *EK_RESTRIC
     int32_t j = 0;
     for (; j < m; j += EK_VF_LANES)
         EK_FN_dots(q, k + j * p->size, w + j, m - j < EK_VF_LANES ? m - j : EK_VF_LANES, p->size);
-    for (j = m; j < 16; j++)
+    for (j = m; j % 16 != 0; j++)
         w[j] = w[0];
-    for (j = 0; j < 16; j++)
-        w[j] *= p->scale;
     for (j = 0; j < 4; j++)
-        most[j] = w[j];
-    for (int32_t i = 4; i < 16; i += 4)
-        for (j = 0; j < 4; j++)
-            most[j] = w[i + j] > most[j] ? w[i + j] : most[j];
+        most[j] = w[0] * p->scale;
+    for (int32_t first = 0; first < m; first += 16) {
+        for (j = 0; j < 16; j++)
+            w[first + j] *= p->scale;
+        for (int32_t i = 0; i < 16; i += 4)
+            for (j = 0; j < 4; j++)
+                most[j] = w[first + i + j] > most[j] ? w[first + i + j] : most[j];
+    }
     for (j = 1; j < 4; j++)
         most[0] = most[j] > most[0] ? most[j] : most[0];
     return most[0];
+}
+
+/* Of sixteen scores. Selected by bits, which compilers vectorise; NaN stays. */
+EK_INLINE void EK_FN_powers(float *w, const float most)
+{
+    for (int32_t j = 0; j < 16; j++) {
+        const float below = w[j] - most;
+        w[j] = ek_exp2_within_f32(ek_select_f32(below < -126.0f, -126.0f, below));
+    }
 }
 
 /* y[i] = shrink y[i] + sum over j < m of w[j] v[j][i], for some vectors; `lanes` of the last one. */
@@ -86,20 +98,18 @@ EK_INLINE void EK_FN_query(const float *EK_RESTRICT q, const float *EK_RESTRICT 
     for (int32_t i = 0; i < p->values; i++)
         y[i] = 0;
     for (struct ek_cache_rows left = rows; left.seen > 0;) {
-        const int32_t m = ek_cache_block(left, p->keys, 16);
+        const int32_t m = ek_cache_block(left, p->keys, EK_CACHE_BLOCK);
         const int is_first = left.seen == rows.seen;
         const float *value = v + left.first * p->values;
-        float w[16];
+        float w[EK_CACHE_BLOCK];
         const float own = EK_FN_scores(q, k + left.first * p->size, w, m, p);
         const float above = is_first || own > most ? own : most;
-        const float shrink = is_first || above == most ? 1 : ek_exp_below_f32(most - above);
+        const float shrink = is_first || above == most ? 1 : ek_exp2_below_f32(most - above);
         int32_t i = 0;
         most = above;
         sum *= shrink;
-        for (int32_t j = 0; j < 16; j++) { /* selected by bits, which compilers vectorise; NaN stays */
-            const float below = w[j] - most;
-            w[j] = ek_exp_within_f32(ek_select_f32(below < -87.0f, -87.0f, below));
-        }
+        for (int32_t j = 0; j < m; j += 16)
+            EK_FN_powers(w + j, most);
         for (int32_t j = 0; j < m; j++)
             sum += w[j];
         for (; i + 4 * EK_VF_LANES <= p->values; i += 4 * EK_VF_LANES)

@@ -1,5 +1,6 @@
-/* Attention to the filled rows of a cache with Helium: see attention_mve.h. Sixteen keys at a time, in one pass (online
- * softmax): where one of them is the largest so far, what is summed up already is scaled down.
+/* Attention to the filled rows of a cache with Helium: see attention_mve.h. Sixty-four keys at a time, in one pass (online
+ * softmax): where one of them is the largest so far, what is summed up already is scaled down. Nothing is fused, so that results
+ * have the bits of portable C.
  * @for T=f32
  * @when size % 4 == 0 and values % 4 == 0 */
 #include "edgekit/contracts/cached_attention.h"
@@ -12,7 +13,7 @@ EK_INLINE void EK_FN_dots(
     for (int32_t j = 0; j < m; j++, k += size) {
         float32x4_t sum = vmulq_f32(vldrwq_f32(q), vldrwq_f32(k));
         for (int32_t i = 4; i < size; i += 4)
-            sum = vfmaq_f32(sum, vldrwq_f32(q + i), vldrwq_f32(k + i));
+            sum = vaddq_f32(sum, vmulq_f32(vldrwq_f32(q + i), vldrwq_f32(k + i)));
         w[j] = (vgetq_lane_f32(sum, 0) + vgetq_lane_f32(sum, 1))
                + (vgetq_lane_f32(sum, 2) + vgetq_lane_f32(sum, 3));
     }
@@ -27,7 +28,7 @@ EK_INLINED void EK_FN_add(const float *EK_RESTRICT w, const float *EK_RESTRICT v
         sum[i] = vmulq_n_f32(vldrwq_f32(y + 4 * i), shrink);
     for (int32_t j = 0; j < m; j++, v += step)
         EK_UNROLLED_FOR(4, int32_t i = 0; i < vectors; i++)
-            sum[i] = vfmaq_n_f32(sum[i], vldrwq_f32(v + 4 * i), w[j]);
+            sum[i] = vaddq_f32(sum[i], vmulq_n_f32(vldrwq_f32(v + 4 * i), w[j]));
     EK_UNROLLED_FOR(4, int32_t i = 0; i < vectors; i++)
         vstrwq_f32(y + 4 * i, sum[i]);
 }
@@ -36,20 +37,22 @@ EK_INLINED void EK_FN_add(const float *EK_RESTRICT w, const float *EK_RESTRICT v
 EK_INLINE void EK_FN_query(const float *EK_RESTRICT q, const float *EK_RESTRICT k, const float *EK_RESTRICT v,
     const struct ek_cache_rows rows, float *EK_RESTRICT y, const struct EK_STRUCT *p)
 {
-    float32x4_t sums = vdupq_n_f32(0);
-    float most = -EK_INF_f32;
+    float most = -EK_INF_f32, sum = 0;
     for (int32_t i = 0; i < p->values; i += 4)
-        vstrwq_f32(y + i, sums);
+        vstrwq_f32(y + i, vdupq_n_f32(0));
     for (struct ek_cache_rows left = rows; left.seen > 0;) {
-        const int32_t m = ek_cache_block(left, p->keys, 16);
+        const int32_t m = ek_cache_block(left, p->keys, EK_CACHE_BLOCK);
         const float *value = v + left.first * p->values;
-        float w[16];
+        float w[EK_CACHE_BLOCK];
         EK_FN_dots(q, k + left.first * p->size, w, m, p->size);
         const float above = ek_mve_scaled_scores(w, m, p->scale, most);
-        const float shrink = left.seen == rows.seen || above == most ? 1 : ek_exp_below_f32(most - above);
+        const float shrink = left.seen == rows.seen || above == most ? 1 : ek_exp2_below_f32(most - above);
         int32_t i = 0;
         most = above;
-        sums = vfmaq_n_f32(ek_mve_exponentials(w, m, most), sums, shrink);
+        ek_mve_powers(w, m, most);
+        sum *= shrink;
+        for (int32_t j = 0; j < m; j++)
+            sum += w[j];
         for (; i + 16 <= p->values; i += 16)
             EK_FN_add(w, value + i, m, shrink, y + i, 4, p->values);
         if (p->values - i >= 8) {
@@ -60,11 +63,8 @@ EK_INLINE void EK_FN_query(const float *EK_RESTRICT q, const float *EK_RESTRICT 
             EK_FN_add(w, value + i, m, shrink, y + i, 1, p->values);
         left = ek_cache_behind(left, m, p->keys);
     }
-    const float factor = 1
-                         / ((vgetq_lane_f32(sums, 0) + vgetq_lane_f32(sums, 1))
-                             + (vgetq_lane_f32(sums, 2) + vgetq_lane_f32(sums, 3)));
-    for (int32_t i = 0; i < p->values; i += 4)
-        vstrwq_f32(y + i, vmulq_n_f32(vldrwq_f32(y + i), factor));
+    for (int32_t i = 0; i < p->values; i++)
+        y[i] /= sum;
 }
 
 EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT q, const EK_T *EK_RESTRICT k, const EK_T *EK_RESTRICT v,

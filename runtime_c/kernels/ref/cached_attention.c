@@ -1,4 +1,4 @@
-/* Attention to the filled rows of a cache. Sixteen keys at a time, in one pass (online softmax): where one of them is
+/* Attention to the filled rows of a cache. Sixty-four keys at a time, in one pass (online softmax): where one of them is
  * the largest so far, what is summed up already is scaled down, so that no row of weights is kept. Dot products have four
  * lanes, all other sums one order, and nothing is fused: decoders have the same bits wherever they run. */
 #include "edgekit/contracts/cached_attention.h"
@@ -57,9 +57,9 @@ EK_INLINE void EK_FN_query(const EK_T *q, const EK_T *k, const EK_T *v, const st
     for (int32_t i = 0; i < p->values; i++)
         y[i] = 0;
     for (struct ek_cache_rows left = rows; left.seen > 0;) {
-        const int32_t m = ek_cache_block(left, p->keys, 16);
+        const int32_t m = ek_cache_block(left, p->keys, EK_CACHE_BLOCK);
         const EK_T *key = k + left.first * p->size;
-        EK_T_ACC w[16], above = most;
+        EK_T_ACC w[EK_CACHE_BLOCK], above = most;
         for (int32_t j = 0; j < m; j++, key += p->size) {
             w[j] = EK_FN_dot(q, key, p->size) * p->scale;
             above = j + rows.seen == left.seen || w[j] > above ? w[j]
@@ -67,11 +67,11 @@ EK_INLINE void EK_FN_query(const EK_T *q, const EK_T *k, const EK_T *v, const st
         }
         if (left.seen == rows.seen)
             most = above;
-        const EK_T_ACC shrink = above == most ? 1 : EK_MATH_T(exp_below)(most - above);
+        const EK_T_ACC shrink = above == most ? 1 : EK_MATH_T(exp2_below)(most - above);
         most = above;
         sum *= shrink;
         for (int32_t j = 0; j < m; j++) {
-            w[j] = EK_MATH_T(exp_below)(w[j] - most);
+            w[j] = EK_MATH_T(exp2_below)(w[j] - most);
             sum += w[j];
         }
         EK_FN_add(w, v + left.first * p->values, m, shrink, y, p->values);

@@ -1,26 +1,23 @@
-/* Attention to the filled rows of a cache with a scalar FPU. As the kernel in portable C, sixteen keys at a time in
- * one pass; eight elements of a row stay in registers, and every product is one VFMA.
+/* Attention to the filled rows of a cache with a scalar FPU. As the kernel in portable C, sixty-four keys at a time in
+ * one pass; eight elements of a row stay in registers, and every product is one VMLA, which rounds before it adds.
  * @for T=f32
  * @when size % 8 == 0 and values % 8 == 0 */
 #include "edgekit/contracts/cached_attention.h"
+#include "edgekit/simd/cortex_m/vmla.h"
 
 /* w[j] = scale (q . k[j]) for j < m; returns the largest of them and of `most`. */
 EK_INLINE float EK_FN_scores(const float *EK_RESTRICT q, const float *EK_RESTRICT k, const int32_t m,
     float *EK_RESTRICT w, float most, const struct EK_STRUCT *p)
 {
     for (int32_t j = 0; j < m; j++, k += p->size) {
-        float a = 0, b = 0;
-        for (int32_t i = 0; i < p->size; i += 8) {
-            a = __builtin_fmaf(q[i], k[i], a);
-            b = __builtin_fmaf(q[i + 1], k[i + 1], b);
-            a = __builtin_fmaf(q[i + 2], k[i + 2], a);
-            b = __builtin_fmaf(q[i + 3], k[i + 3], b);
-            a = __builtin_fmaf(q[i + 4], k[i + 4], a);
-            b = __builtin_fmaf(q[i + 5], k[i + 5], b);
-            a = __builtin_fmaf(q[i + 6], k[i + 6], a);
-            b = __builtin_fmaf(q[i + 7], k[i + 7], b);
+        float a = 0, b = 0, c = 0, d = 0;
+        for (int32_t i = 0; i < p->size; i += 4) {
+            a = ek_vmla(a, q[i], k[i]);
+            b = ek_vmla(b, q[i + 1], k[i + 1]);
+            c = ek_vmla(c, q[i + 2], k[i + 2]);
+            d = ek_vmla(d, q[i + 3], k[i + 3]);
         }
-        w[j] = (a + b) * p->scale;
+        w[j] = ((a + b) + (c + d)) * p->scale;
         most = w[j] > most ? w[j] : most; /* NaN makes all weights NaN later */
     }
     return most;
@@ -35,14 +32,14 @@ EK_INLINE void EK_FN_add(const float *EK_RESTRICT w, const float *EK_RESTRICT v,
         float e = y[i + 4] * shrink, f = y[i + 5] * shrink, g = y[i + 6] * shrink, h = y[i + 7] * shrink;
         const float *row = v + i;
         for (int32_t j = 0; j < m; j++, row += n) {
-            a = __builtin_fmaf(w[j], row[0], a);
-            b = __builtin_fmaf(w[j], row[1], b);
-            c = __builtin_fmaf(w[j], row[2], c);
-            d = __builtin_fmaf(w[j], row[3], d);
-            e = __builtin_fmaf(w[j], row[4], e);
-            f = __builtin_fmaf(w[j], row[5], f);
-            g = __builtin_fmaf(w[j], row[6], g);
-            h = __builtin_fmaf(w[j], row[7], h);
+            a = ek_vmla(a, w[j], row[0]);
+            b = ek_vmla(b, w[j], row[1]);
+            c = ek_vmla(c, w[j], row[2]);
+            d = ek_vmla(d, w[j], row[3]);
+            e = ek_vmla(e, w[j], row[4]);
+            f = ek_vmla(f, w[j], row[5]);
+            g = ek_vmla(g, w[j], row[6]);
+            h = ek_vmla(h, w[j], row[7]);
         }
         y[i] = a;
         y[i + 1] = b;
@@ -59,25 +56,24 @@ EK_INLINE void EK_FN_add(const float *EK_RESTRICT w, const float *EK_RESTRICT v,
 EK_INLINE void EK_FN_query(const float *EK_RESTRICT q, const float *EK_RESTRICT k, const float *EK_RESTRICT v,
     const struct ek_cache_rows rows, float *EK_RESTRICT y, const struct EK_STRUCT *p)
 {
-    float most = -EK_INF_f32, sum = 0, w[16];
+    float most = -EK_INF_f32, sum = 0, w[EK_CACHE_BLOCK];
     for (int32_t i = 0; i < p->values; i++)
         y[i] = 0;
     for (struct ek_cache_rows left = rows; left.seen > 0;) {
-        const int32_t m = ek_cache_block(left, p->keys, 16);
+        const int32_t m = ek_cache_block(left, p->keys, EK_CACHE_BLOCK);
         const float above = EK_FN_scores(q, k + left.first * p->size, m, w, most, p);
-        const float shrink = left.seen == rows.seen || above == most ? 1 : ek_exp_below_f32(most - above);
+        const float shrink = left.seen == rows.seen || above == most ? 1 : ek_exp2_below_f32(most - above);
         most = above;
         sum *= shrink;
         for (int32_t j = 0; j < m; j++) {
-            w[j] = ek_exp_below_f32(w[j] - most);
+            w[j] = ek_exp2_below_f32(w[j] - most);
             sum += w[j];
         }
         EK_FN_add(w, v + left.first * p->values, m, shrink, y, p->values);
         left = ek_cache_behind(left, m, p->keys);
     }
-    const float share = 1 / sum;
     for (int32_t i = 0; i < p->values; i++)
-        y[i] *= share;
+        y[i] /= sum;
 }
 
 EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT q, const EK_T *EK_RESTRICT k, const EK_T *EK_RESTRICT v,

@@ -12,25 +12,19 @@ EK_INLINE void EK_FN_scores(const float *EK_RESTRICT q, const float *EK_RESTRICT
 {
     float above = two->most[0], over = two->most[1];
     for (int32_t j = 0; j < two->keys; j++, k += p->size) {
-        float a = 0, b = 0;
-        for (int32_t i = 0; i < p->size; i += 8) {
-            a = __builtin_fmaf(q[i], k[i], a);
-            b = __builtin_fmaf(other[i], k[i], b);
-            a = __builtin_fmaf(q[i + 1], k[i + 1], a);
-            b = __builtin_fmaf(other[i + 1], k[i + 1], b);
-            a = __builtin_fmaf(q[i + 2], k[i + 2], a);
-            b = __builtin_fmaf(other[i + 2], k[i + 2], b);
-            a = __builtin_fmaf(q[i + 3], k[i + 3], a);
-            b = __builtin_fmaf(other[i + 3], k[i + 3], b);
-            a = __builtin_fmaf(q[i + 4], k[i + 4], a);
-            b = __builtin_fmaf(other[i + 4], k[i + 4], b);
-            a = __builtin_fmaf(q[i + 5], k[i + 5], a);
-            b = __builtin_fmaf(other[i + 5], k[i + 5], b);
-            a = __builtin_fmaf(q[i + 6], k[i + 6], a);
-            b = __builtin_fmaf(other[i + 6], k[i + 6], b);
-            a = __builtin_fmaf(q[i + 7], k[i + 7], a);
-            b = __builtin_fmaf(other[i + 7], k[i + 7], b);
+        float a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0;
+        for (int32_t i = 0; i < p->size; i += 4) {
+            a = ek_vmla(a, q[i], k[i]);
+            e = ek_vmla(e, other[i], k[i]);
+            b = ek_vmla(b, q[i + 1], k[i + 1]);
+            f = ek_vmla(f, other[i + 1], k[i + 1]);
+            c = ek_vmla(c, q[i + 2], k[i + 2]);
+            g = ek_vmla(g, other[i + 2], k[i + 2]);
+            d = ek_vmla(d, q[i + 3], k[i + 3]);
+            h = ek_vmla(h, other[i + 3], k[i + 3]);
         }
+        a = (a + b) + (c + d);
+        b = (e + f) + (g + h);
         a *= two->scale;
         b *= two->scale;
         two->w[2 * j] = a;
@@ -55,22 +49,22 @@ EK_INLINE void EK_FN_add(const struct ek_attention_pair *EK_RESTRICT two, const 
         const float *row = v + i;
         for (int32_t j = 0; j < two->keys; j++, row += n) {
             const float one = two->w[2 * j], second = two->w[2 * j + 1];
-            a = __builtin_fmaf(one, row[0], a);
-            s = __builtin_fmaf(second, row[0], s);
-            b = __builtin_fmaf(one, row[1], b);
-            t = __builtin_fmaf(second, row[1], t);
-            c = __builtin_fmaf(one, row[2], c);
-            u = __builtin_fmaf(second, row[2], u);
-            d = __builtin_fmaf(one, row[3], d);
-            w = __builtin_fmaf(second, row[3], w);
-            e = __builtin_fmaf(one, row[4], e);
-            k = __builtin_fmaf(second, row[4], k);
-            f = __builtin_fmaf(one, row[5], f);
-            l = __builtin_fmaf(second, row[5], l);
-            g = __builtin_fmaf(one, row[6], g);
-            o = __builtin_fmaf(second, row[6], o);
-            h = __builtin_fmaf(one, row[7], h);
-            q = __builtin_fmaf(second, row[7], q);
+            a = ek_vmla(a, one, row[0]);
+            s = ek_vmla(s, second, row[0]);
+            b = ek_vmla(b, one, row[1]);
+            t = ek_vmla(t, second, row[1]);
+            c = ek_vmla(c, one, row[2]);
+            u = ek_vmla(u, second, row[2]);
+            d = ek_vmla(d, one, row[3]);
+            w = ek_vmla(w, second, row[3]);
+            e = ek_vmla(e, one, row[4]);
+            k = ek_vmla(k, second, row[4]);
+            f = ek_vmla(f, one, row[5]);
+            l = ek_vmla(l, second, row[5]);
+            g = ek_vmla(g, one, row[6]);
+            o = ek_vmla(o, second, row[6]);
+            h = ek_vmla(h, one, row[7]);
+            q = ek_vmla(q, second, row[7]);
         }
         y[i] = a;
         y[i + 1] = b;
@@ -97,23 +91,22 @@ EK_INLINE void EK_FN_queries(const float *EK_RESTRICT q, const float *EK_RESTRIC
     float *EK_RESTRICT z, const struct EK_STRUCT *p)
 {
     struct ek_attention_pair two;
-    two.scale = p->scale * 1.44269504f;
+    two.scale = p->scale;
     two.most[0] = two.most[1] = -EK_INF_f32;
     two.sum[0] = two.sum[1] = 0;
     for (int32_t i = 0; i < p->values; i++)
         y[i] = z[i] = 0;
     for (; rows.seen > 0; rows = ek_cache_behind(rows, two.keys, p->keys)) {
-        two.keys = ek_cache_block(rows, p->keys, EK_PAIR_KEYS);
+        two.keys = ek_cache_block(rows, p->keys, EK_CACHE_BLOCK);
         two.shrink[0] = two.most[0];
         two.shrink[1] = two.most[1];
         EK_FN_scores(q, other, k + rows.first * p->size, &two, p);
         ek_pair_softmax(&two);
         EK_FN_add(&two, v + rows.first * p->values, y, z, p->values);
     }
-    const float share = 1 / two.sum[0], part = 1 / two.sum[1];
     for (int32_t i = 0; i < p->values; i++) {
-        y[i] *= share;
-        z[i] *= part;
+        y[i] /= two.sum[0];
+        z[i] /= two.sum[1];
     }
 }
 

@@ -10,7 +10,7 @@ static EK_SHARED void EK_FN_queries(const float *q, const float *other, const fl
     struct ek_cache_rows rows, float *y, float *z, const struct EK_STRUCT *p)
 {
     struct ek_attention_pair pair;
-    pair.scale = p->scale * 1.44269504f;
+    pair.scale = p->scale;
     for (int32_t i = 0; i < 2; i++) {
         pair.most[i] = -EK_INF_f32;
         pair.sum[i] = 0;
@@ -18,17 +18,16 @@ static EK_SHARED void EK_FN_queries(const float *q, const float *other, const fl
     for (int32_t i = 0; i < 8; i++)
         y[i] = z[i] = 0;
     for (; rows.seen > 0; rows = ek_cache_behind(rows, pair.keys, p->keys)) {
-        pair.keys = ek_cache_block(rows, p->keys, EK_PAIR_KEYS);
+        pair.keys = ek_cache_block(rows, p->keys, EK_CACHE_BLOCK);
         pair.shrink[0] = pair.most[0];
         pair.shrink[1] = pair.most[1];
         ek_pair_scores(q, other, k + rows.first * 8, &pair);
         ek_pair_softmax(&pair);
         ek_pair_values(y, z, v + rows.first * 8, &pair);
     }
-    const float share = 1 / pair.sum[0], part = 1 / pair.sum[1];
     for (int32_t i = 0; i < 8; i++) {
-        y[i] *= share;
-        z[i] *= part;
+        y[i] /= pair.sum[0];
+        z[i] /= pair.sum[1];
     }
 }
 

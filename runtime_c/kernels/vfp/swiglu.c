@@ -5,9 +5,9 @@
 
 EK_KERNEL void EK_FN(const EK_T *a, const EK_T *b, EK_T *y, const struct EK_STRUCT *p)
 {
-    static const float terms[] = {174.0f, -174.0f, -1.44269504f / 2, 12582912.0f, 0.693359375f * 2,
-        -2.12194440e-4f * 2, -8.29031412e-3f / 32, 4.18979302e-2f / 16, -1.66676357e-1f / 8,
-        4.99991506e-1f / 4, -9.99999762e-1f / 2, 1.0f};
+    /* The last ones are the coefficients of ek_exp2_poly_f32. */
+    static const float terms[] = {87.0f, -1.44269502f, 12582912.0f, 0.00015366725f, 0.00133926398f,
+        0.00961842574f, 0.0555035844f, 0.240226477f, 0.693147182f, 1.0f};
     const int32_t pairs = p->n / 2 * 2;
     if (pairs)
         ek_swiglu_pairs(a, b, y, pairs, terms);

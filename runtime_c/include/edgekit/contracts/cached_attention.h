@@ -16,7 +16,7 @@ struct EK_STRUCT {
     int32_t size; /* elements of a query and of a key */
     int32_t values; /* elements of a row of v and of y */
     int32_t window; /* 1 .. keys: how many positions a query sees; 0: all */
-    EK_T_ACC scale;
+    EK_T_ACC scale; /* log2(e) times that of scores: weights are powers of 2 */
 };
 
 EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT q, const EK_T *EK_RESTRICT k, const EK_T *EK_RESTRICT v,

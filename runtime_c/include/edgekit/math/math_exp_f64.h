@@ -40,12 +40,6 @@ static inline double ek_exp_f64(double x)
     return ek_scale_f64(m, n);
 }
 
-/* exp(x) for x <= 0, as softmax has it. */
-static inline double ek_exp_below_f64(double x)
-{
-    return ek_exp_f64(x);
-}
-
 /* 2 to the power x. Error below 1.10 ULP. */
 static inline double ek_exp2_f64(double x)
 {
@@ -58,6 +52,16 @@ static inline double ek_exp2_f64(double x)
     k = (int32_t)(c + (c < 0.0 ? -0.5 : 0.5));
     m = ek_exp_parts_f64((c - k) * 0.6931471805599453, (c - k) * 2.3190468138462996e-17, &n);
     return ek_scale_f64(m, k + n);
+}
+
+/* The same for x <= 0, as weights of attention and gates have it. */
+static inline double ek_exp2_within_f64(double x)
+{
+    return ek_exp2_f64(x);
+}
+static inline double ek_exp2_below_f64(double x)
+{
+    return ek_exp2_f64(x);
 }
 
 /* exp(x) - 1 without cancellation. Error below 1.20 ULP. */

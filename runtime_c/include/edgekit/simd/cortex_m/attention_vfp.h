@@ -1,22 +1,23 @@
 /* Attention of two heads to keys and values that they share, with the scalar FPU of Cortex-M4, M7 and M33: VLDM loads a
- * row of eight, each product is a fused multiplication and addition. Weights of both heads lie side by side.
- * stack 84 */
+ * row of eight, each product is a VMLA, which rounds before it adds, as other processors do in two instructions: sums have the order,
+ * and results the bits, of portable C. Weights of both heads lie side by side.
+ * stack 100 */
 #ifndef EDGEKIT_ATTENTION_VFP_H
 #define EDGEKIT_ATTENTION_VFP_H
 
+#include "edgekit/cache.h"
 #include "edgekit/simd/cortex_m/assembly.h"
+#include "edgekit/simd/cortex_m/vmla.h"
 #include "edgekit/types.h"
-
-#define EK_PAIR_KEYS 32 /* at a time */
 
 /* Two queries: what is known of them after some keys. */
 struct ek_attention_pair {
     float most[2]; /* the largest scores so far */
     float sum[2]; /* of weights */
-    float scale; /* of scores, with log2(e) in it */
+    float scale; /* of scores */
     int32_t keys; /* that are looked at now */
     float shrink[2]; /* the largest scores before these keys, then by how much what was added up shrinks */
-    float w[2 * EK_PAIR_KEYS]; /* their scores, then weights */
+    float w[2 * EK_CACHE_BLOCK]; /* their scores, then weights */
 };
 EK_ASSEMBLY_OFFSET(struct ek_attention_pair, most, 0);
 EK_ASSEMBLY_OFFSET(struct ek_attention_pair, sum, 8);
@@ -43,44 +44,50 @@ EK_ASSEMBLY_OFFSET(struct ek_attention_pair, w, 32);
     "it mi\n"                                                                                                \
     "vmovmi.f32 " #a "," #least "\n"
 
-#define EK_PAIR_SCORE(q, other, k)                                                                           \
-    "vfma.f32 s24," #q "," #k "\n"                                                                           \
-    "vfma.f32 s25," #other "," #k "\n"
+/* The product of eight numbers from q0 to q7 and the key, in four sums, the first of them `to`. */
+#define EK_PAIR_SCORE(to, b, c, d, q0, q1, q2, q3, q4, q5, q6, q7)                                           \
+    "vmul.f32 " #to "," #q0 ",s16\n"                                                                         \
+    "vmul.f32 " #b "," #q1 ",s17\n"                                                                          \
+    "vmul.f32 " #c "," #q2 ",s18\n"                                                                          \
+    "vmul.f32 " #d "," #q3 ",s19\n"                                                                          \
+    "vmla.f32 " #to "," #q4 ",s20\n"                                                                         \
+    "vmla.f32 " #b "," #q5 ",s21\n"                                                                          \
+    "vmla.f32 " #c "," #q6 ",s22\n"                                                                          \
+    "vmla.f32 " #d "," #q7 ",s23\n"                                                                          \
+    "vadd.f32 " #to "," #to "," #b "\n"                                                                      \
+    "vadd.f32 " #c "," #c "," #d "\n"                                                                        \
+    "vadd.f32 " #to "," #to "," #c "\n"
 
 /* Scores of keys of eight numbers, and the largest ones.
  *
  * Called with  r0 q, r1 the other q, r2 keys, r3 the pair
- * Floats       s0-s7 q, s8-s15 the other q, both scaled, s16-s23 a key, s24 s25 scores, s26 s27 the largest ones */
+ * Floats       s0-s7 q, s8-s15 the other q, s16-s23 a key, s24 s25 scores, s26-s28 sums, s29 s30 the largest ones, s31 the
+ *              scale */
 /* clang-format off */
 static EK_ASSEMBLY void ek_pair_scores(const float *q EK_IN_ASSEMBLY, const float *other EK_IN_ASSEMBLY,
     const float *k EK_IN_ASSEMBLY, struct ek_attention_pair *pair EK_IN_ASSEMBLY)
 {
     __asm volatile(
-        "vpush {s16-s28}\n"
-        "vldr s28, [r3, #16]\n"
+        "vpush {s16-s31}\n"
         "vldm r0, {s0-s7}\n"
         "vldm r1, {s8-s15}\n"
-        "vldm r3, {s26-s27}\n"
+        "vldm r3, {s29-s30}\n"
+        "vldr s31, [r3, #16]\n"
         "ldr r0, [r3, #20]\n"
         "add r12, r3, #32\n"
-        "vmul.f32 s0, s0, s28\n" "vmul.f32 s1, s1, s28\n" "vmul.f32 s2, s2, s28\n" "vmul.f32 s3, s3, s28\n"
-        "vmul.f32 s4, s4, s28\n" "vmul.f32 s5, s5, s28\n" "vmul.f32 s6, s6, s28\n" "vmul.f32 s7, s7, s28\n"
-        "vmul.f32 s8, s8, s28\n" "vmul.f32 s9, s9, s28\n" "vmul.f32 s10, s10, s28\n" "vmul.f32 s11, s11, s28\n"
-        "vmul.f32 s12, s12, s28\n" "vmul.f32 s13, s13, s28\n" "vmul.f32 s14, s14, s28\n" "vmul.f32 s15, s15, s28\n"
         "1:\n"
             "vldm r2!, {s16-s23}\n"
-            "vmul.f32 s24, s0, s16\n"
-            "vmul.f32 s25, s8, s16\n"
-            EK_PAIR_SCORE(s1, s9, s17) EK_PAIR_SCORE(s2, s10, s18) EK_PAIR_SCORE(s3, s11, s19)
-            EK_PAIR_SCORE(s4, s12, s20) EK_PAIR_SCORE(s5, s13, s21) EK_PAIR_SCORE(s6, s14, s22)
-            EK_PAIR_SCORE(s7, s15, s23)
+            EK_PAIR_SCORE(s24, s26, s27, s28, s0, s1, s2, s3, s4, s5, s6, s7)
+            EK_PAIR_SCORE(s25, s26, s27, s28, s8, s9, s10, s11, s12, s13, s14, s15)
+            "vmul.f32 s24, s24, s31\n"
+            "vmul.f32 s25, s25, s31\n"
             "vstm r12!, {s24-s25}\n"
-            EK_VFP_LARGER(s26, s24)
-            EK_VFP_LARGER(s27, s25)
+            EK_VFP_LARGER(s29, s24)
+            EK_VFP_LARGER(s30, s25)
             "subs r0, r0, #1\n"
             "bne 1b\n"
-        "vstm r3, {s26-s27}\n"
-        "vpop {s16-s28}\n"
+        "vstm r3, {s29-s30}\n"
+        "vpop {s16-s31}\n"
         "bx lr\n");
 }
 
@@ -88,60 +95,62 @@ static EK_ASSEMBLY void ek_pair_scores(const float *q EK_IN_ASSEMBLY, const floa
  * its exponent.
  *
  * Called with  r0 w, r1 keys, r2 the pair, r3 what rounds, -126, and the coefficients
- * Floats       s0 s1 x, s2 s3 n, s4-s9 and s10-s15 the polynomials, s16 s17 most, s18 s19 sums, s20 what rounds, s21 -126 */
+ * Floats       s0 s1 x, s2 s3 n, s4-s10 and s11-s17 the polynomials, s18 s19 most, s20 s21 sums, s22 what rounds, s23 -126 */
 static EK_ASSEMBLY void ek_pair_weights(float *w EK_IN_ASSEMBLY, int32_t keys EK_IN_ASSEMBLY,
     struct ek_attention_pair *pair EK_IN_ASSEMBLY, const float *terms EK_IN_ASSEMBLY)
 {
     __asm volatile(
         "push {r4-r6, lr}\n"
-        "vpush {s16-s21}\n"
+        "vpush {s16-s23}\n"
         "mov r12, r3\n"
-        "vldm r2, {s16-s19}\n"
-        "vldm r12!, {s20-s21}\n"
+        "vldm r2, {s18-s21}\n"
+        "vldm r12!, {s22-s23}\n"
         "1:\n"
             "vldm r0, {s0-s1}\n"
-            "vldm r12, {s4-s9}\n"
-            "vldm r12, {s10-s15}\n"
-            "vsub.f32 s0, s0, s16\n"
-            "vsub.f32 s1, s1, s17\n"
-            EK_VFP_AT_LEAST(s0, s21)
-            EK_VFP_AT_LEAST(s1, s21)
-            "vadd.f32 s2, s0, s20\n"
-            "vadd.f32 s3, s1, s20\n"
+            "vldm r12, {s4-s10}\n"
+            "vldm r12, {s11-s17}\n"
+            "vsub.f32 s0, s0, s18\n"
+            "vsub.f32 s1, s1, s19\n"
+            EK_VFP_AT_LEAST(s0, s23)
+            EK_VFP_AT_LEAST(s1, s23)
+            "vadd.f32 s2, s0, s22\n"
+            "vadd.f32 s3, s1, s22\n"
             "vmov r3, r4, s2, s3\n"
-            "vsub.f32 s2, s2, s20\n"
-            "vsub.f32 s3, s3, s20\n"
+            "vsub.f32 s2, s2, s22\n"
+            "vsub.f32 s3, s3, s22\n"
             "vsub.f32 s0, s0, s2\n"
             "vsub.f32 s1, s1, s3\n"
-            "vfma.f32 s5, s4, s0\n"
-            "vfma.f32 s11, s10, s1\n"
-            "vfma.f32 s6, s5, s0\n"
-            "vfma.f32 s12, s11, s1\n"
-            "vfma.f32 s7, s6, s0\n"
-            "vfma.f32 s13, s12, s1\n"
-            "vfma.f32 s8, s7, s0\n"
-            "vfma.f32 s14, s13, s1\n"
-            "vfma.f32 s9, s8, s0\n"
-            "vfma.f32 s15, s14, s1\n"
-            "vmov r5, s9\n"
-            "vmov r6, s15\n"
+            "vmla.f32 s5, s4, s0\n"
+            "vmla.f32 s12, s11, s1\n"
+            "vmla.f32 s6, s5, s0\n"
+            "vmla.f32 s13, s12, s1\n"
+            "vmla.f32 s7, s6, s0\n"
+            "vmla.f32 s14, s13, s1\n"
+            "vmla.f32 s8, s7, s0\n"
+            "vmla.f32 s15, s14, s1\n"
+            "vmla.f32 s9, s8, s0\n"
+            "vmla.f32 s16, s15, s1\n"
+            "vmla.f32 s10, s9, s0\n"
+            "vmla.f32 s17, s16, s1\n"
+            "vmov r5, s10\n"
+            "vmov r6, s17\n"
             "add r5, r5, r3, lsl #23\n"
             "add r6, r6, r4, lsl #23\n"
             "vmov s0, s1, r5, r6\n"
-            "vadd.f32 s18, s18, s0\n"
-            "vadd.f32 s19, s19, s1\n"
+            "vadd.f32 s20, s20, s0\n"
+            "vadd.f32 s21, s21, s1\n"
             "vstm r0!, {s0-s1}\n"
             "subs r1, r1, #1\n"
             "bne 1b\n"
         "add r2, r2, #8\n"
-        "vstm r2, {s18-s19}\n"
-        "vpop {s16-s21}\n"
+        "vstm r2, {s20-s21}\n"
+        "vpop {s16-s23}\n"
         "pop {r4-r6, pc}\n");
 }
 
 #define EK_PAIR_VALUE(y, other, v)                                                                           \
-    "vfma.f32 " #y ",s24," #v "\n"                                                                           \
-    "vfma.f32 " #other ",s25," #v "\n"
+    "vmla.f32 " #y ",s24," #v "\n"                                                                           \
+    "vmla.f32 " #other ",s25," #v "\n"
 
 /* y = shrink y + sum of w v for both heads, of values of eight numbers.
  *
@@ -180,8 +189,9 @@ static EK_ASSEMBLY void ek_pair_values(float *y EK_IN_ASSEMBLY, float *other EK_
 /* Weights of scores; what was added up of the sums so far shrinks. */
 static EK_SHARED void ek_pair_softmax(struct ek_attention_pair *pair)
 {
-    static const float terms[] = {12582912.0f, -126.0f, 1.32647261e-3f, 9.67151299e-3f, 5.55073358e-2f,
-        2.40222424e-1f, 6.93147004e-1f, 1.0f};
+    /* Those of ek_exp2_poly_f32. */
+    static const float terms[] = {12582912.0f, -126.0f, 0.00015366725f, 0.00133926398f, 0.00961842574f,
+        0.0555035844f, 0.240226477f, 0.693147182f, 1.0f};
     const float sum = pair->sum[0], other = pair->sum[1];
     ek_pair_weights(pair->shrink, 1, pair, terms);
     pair->sum[0] = sum * pair->shrink[0];
