@@ -30,6 +30,7 @@ FORMATS: dict[str, dict[str, Any]] = {
     "f32": {},
     "int8": {"dtype": "int8", "activations": "dynamic"},
     "int4": {"dtype": "int4", "activations": "dynamic"},
+    "int8 caches": {"dtype": "int8", "activations": "dynamic", "kv_cache": "int8"},
 }
 _KINDS = ("dense", "attention", "quantize")  # what names of kernels hold
 _POSITIONS = 64

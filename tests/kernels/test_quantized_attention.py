@@ -18,7 +18,14 @@ from edgekit.core.target import Target
 from edgekit.core.types import Array, DType, Type
 
 # Heads of queries and of keys, rows of a cache, elements of a key and of a value: whole vectors and rests.
-SHAPES = ((2, 2, 70, 8, 8), (4, 2, 135, 16, 16), (6, 2, 65, 64, 64), (3, 1, 5, 7, 5), (4, 2, 131, 36, 50))
+SHAPES = (
+    (2, 2, 70, 8, 8),
+    (4, 2, 135, 16, 16),
+    (6, 2, 65, 64, 64),
+    (3, 1, 5, 7, 5),
+    (4, 2, 131, 36, 50),
+    (8, 2, 67, 12, 20),
+)
 
 
 def program_of(target: Target) -> tuple[Program, dict[str, Array]]:
@@ -52,6 +59,26 @@ def program_of(target: Target) -> tuple[Program, dict[str, Array]]:
         op = QuantizedCachedAttention(0.03, keys * 3 // 4 * (i % 3 == 0))
         outputs += builder.add(op, *names)
     return compile_graph(builder.graph("attention", list(given), outputs), target), given
+
+
+# The sets that have a kernel of their own, for whole eights or fours.
+KERNELS = {
+    "x86-64-avx2": "avx2",
+    "x86-64-avx512": "avx2",
+    "aarch64": "neon",
+    "aarch64-dotprod": "dotprod",
+    "aarch64-i8mm": "dotprod",
+    "wasm32-simd": "wasm",
+    "wasm32-relaxed": "wasm",
+    "cortex-m4": "dsp",
+    "cortex-m55": "dsp",
+}
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_instruction_sets_have_kernels(name: str) -> None:
+    program, _ = program_of(load(name))
+    assert {kernel.function.partition("__")[2] for kernel in program.kernels} == {KERNELS[name], "ref"}
 
 
 @pytest.mark.parametrize("name", TARGETS)

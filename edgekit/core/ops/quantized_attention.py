@@ -132,7 +132,7 @@ def _products(a: Array, b: Array) -> Array:
 def _whole(scores: Array) -> Array:
     """Without fractions, within limits; NaN is 0."""
     limited = np.clip(np.where(np.isnan(scores), 0, scores), -_MAX_SCORE, _MAX_SCORE)
-    result: Array = limited.astype(np.int64)
+    result: Array = np.minimum(limited.astype(np.int64), _MAX_SCORE - 1)
     return result
 
 

@@ -33,12 +33,14 @@ EK_INLINE float ek_attention_pow2(const int32_t n)
     return ek_from_bits_f32(n < -126 ? 0 : (uint32_t)(n + 127) << 23);
 }
 
-/* A dot product as a score, without its fraction: at most 2^29, and 0 for NaN. Selected by bits, which compilers vectorise. */
+/* A dot product as a score, without its fraction: a number of 30 bits, and 0 for NaN. Selected by bits, which compilers
+ * vectorise. */
 EK_INLINE int32_t ek_attention_score(const int32_t dot, const float scale, const float factor)
 {
     const float x = (float)dot * scale * factor, number = ek_select_f32(x == x, x, 0);
     const float low = ek_select_f32(number < 536870912.0f, number, 536870912.0f);
-    return (int32_t)ek_select_f32(low > -536870912.0f, low, -536870912.0f);
+    const int32_t whole = (int32_t)ek_select_f32(low > -536870912.0f, low, -536870912.0f);
+    return whole < 536870911 ? whole : 536870911;
 }
 
 /* 32512 times the power of 2 of a score, but for its whole part, which is the exponent in the higher 16 bits. */
@@ -51,35 +53,59 @@ EK_INLINE int32_t ek_attention_power(const int32_t score)
     return (int32_t)(((uint32_t)(score >> 15) << 16) | p);
 }
 
-/* From `m` dot products to their weights. */
-EK_INLINE void ek_attention_weights(struct ek_attention_s8 *EK_RESTRICT a, const float *EK_RESTRICT k_scale,
-    const float *EK_RESTRICT v_scale, const float factor, const int32_t m)
+/* The exponent of a scale, as its bits have it. */
+EK_INLINE uint32_t ek_attention_exponent(const float scale)
 {
-    uint32_t up = 0;
-    int32_t sum = 0;
-    EK_ATTENTION_FOR(int32_t j = 0; j < m; j++)
-    {
-        a->scores[j] = ek_attention_power(ek_attention_score(a->scores[j], k_scale[j], factor));
-        const uint32_t exponent = ek_bits_f32(v_scale[j]) >> 23 & 255u;
-        up = exponent > up ? exponent : up;
-    }
-    int32_t top = a->scores[0];
-    for (int32_t j = 1; j < m; j++)
-        top = a->scores[j] > top ? a->scores[j] : top;
-    top >>= 16;
-    for (int32_t j = 0; j < m; j++) {
-        const uint32_t bits = ek_bits_f32(v_scale[j]), apart = 9 + up - (bits >> 23 & 255u);
-        const int32_t ratio = (int32_t)(((bits & 0x7FFFFFu) | 0x800000u) >> (apart < 31 ? apart : 31));
-        const int32_t down = top - (a->scores[j] >> 16), power = a->scores[j] & 0xFFFF;
-        const int32_t weight = ((power >> (down < 31 ? down : 31)) + 1) >> 1;
-        sum += weight;
-        a->weights[j] = (int16_t)((weight * ratio + 16384) >> 15);
-    }
+    return ek_bits_f32(scale) >> 23 & 255u;
+}
+
+/* A weight of 15 bits beside one of exponent `top`. */
+EK_INLINE int32_t ek_attention_weight(const int32_t power, const int32_t top)
+{
+    const int32_t down = top - (power >> 16);
+    return (((power & 0xFFFF) >> (down < 31 ? down : 31)) + 1) >> 1;
+}
+
+/* The weight times the scale of values, which is an integer of 15 bits beside one of exponent `up`. */
+EK_INLINE int16_t ek_attention_factor(const int32_t weight, const float scale, const uint32_t up)
+{
+    const uint32_t down = 9 + up - ek_attention_exponent(scale);
+    const int32_t ratio =
+        (int32_t)(((ek_bits_f32(scale) & 0x7FFFFFu) | 0x800000u) >> (down < 31 ? down : 31));
+    return (int16_t)((weight * ratio + 16384) >> 15);
+}
+
+/* The sum of the weights joins those before, and so can sums of products. */
+EK_INLINE void ek_attention_join(
+    struct ek_attention_s8 *a, const int32_t top, const uint32_t up, const int32_t sum)
+{
     const int32_t above = top > a->most ? top : a->most;
     a->shrink = ek_attention_pow2(a->most - above);
     a->grow = up == 255 ? EK_INF_f32 : ek_attention_pow2((int32_t)up - 141 + top - above);
     a->total = a->total * a->shrink + (float)sum * ek_attention_pow2(top - above - 15);
     a->most = above;
+}
+
+/* From `m` dot products to their weights. */
+EK_INLINE void ek_attention_weights(struct ek_attention_s8 *EK_RESTRICT a, const float *EK_RESTRICT k_scale,
+    const float *EK_RESTRICT v_scale, const float factor, const int32_t m)
+{
+    uint32_t up = 0;
+    int32_t top = INT32_MIN, sum = 0;
+    EK_ATTENTION_FOR(int32_t j = 0; j < m; j++)
+    {
+        const uint32_t exponent = ek_attention_exponent(v_scale[j]);
+        a->scores[j] = ek_attention_power(ek_attention_score(a->scores[j], k_scale[j], factor));
+        up = exponent > up ? exponent : up;
+        top = a->scores[j] > top ? a->scores[j] : top;
+    }
+    top >>= 16;
+    for (int32_t j = 0; j < m; j++) {
+        const int32_t weight = ek_attention_weight(a->scores[j], top);
+        sum += weight;
+        a->weights[j] = ek_attention_factor(weight, v_scale[j], up);
+    }
+    ek_attention_join(a, top, up, sum);
 }
 
 #endif
