@@ -17,7 +17,7 @@ from edgekit.core.reasons import OwnWordsError
 from edgekit.core.types import Array
 
 # What every device grants: buffers of a kernel, items of a work-group, bytes that these share.
-MAX_BUFFERS, MAX_ITEMS, MAX_SHARED = 5, 128, 16384
+MAX_BUFFERS, MAX_ITEMS, MAX_SHARED = 8, 128, 16384
 CONSTANTS = -1  # in the place of an operand's index: the constants of the call
 
 

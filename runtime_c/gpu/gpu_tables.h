@@ -21,7 +21,7 @@ struct ek_gpu_dispatch {
     uint32_t groups;
     uint16_t values; /* constants that are arguments */
     uint32_t first; /* of them in the table */
-    struct ek_gpu_span span[5];
+    struct ek_gpu_span span[8];
 };
 
 /* A tensor that a CPU segment reads or writes. */

@@ -11,6 +11,7 @@ FORMATS: Mapping[str, dict[str, Any]] = {
     "f32": {},
     "bf16": {"dtype": "bf16"},
     "int8 dynamic": {"dtype": "int8", "activations": "dynamic"},
+    "int8 dynamic, int8 caches": {"dtype": "int8", "activations": "dynamic", "kv_cache": "int8"},
     "int4 dynamic": {"dtype": "int4", "activations": "dynamic"},
     "int4 weights": {"dtype": "int4", "activations": "float32"},
 }

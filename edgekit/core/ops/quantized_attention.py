@@ -21,9 +21,9 @@ from edgekit.core.types import Array, DType, Type
 BLOCK = 64  # keys whose weights stand beside one another's largest
 FRACTION = 15  # bits of scores behind the point
 LARGEST = 32512  # of weights: 127 times 256
-_POWERS = (45224, 29426, 20352)  # LARGEST 2^x is LARGEST + x (a + x (b + x c)), x in units of 2^-16
+POWERS = (45224, 29426, 20352)  # LARGEST 2^x is LARGEST + x (a + x (b + x c)), x in units of 2^-16
 _INFINITE = 255
-_MAX_SCORE = 1 << 29
+MAX_SCORE = 1 << 29
 MAX_SIZE = 1024  # dot products are whole numbers of float32
 
 
@@ -93,7 +93,7 @@ def _query(
     q: Array, factor: Array, k: Array, k_scale: Array, v: Array, v_scale: Array, parts: Iterable[Array]
 ) -> Array:
     """One query of each head, and the keys that it sees."""
-    most = np.full(factor.shape, -_MAX_SCORE)
+    most = np.full(factor.shape, -MAX_SCORE)
     total, y = np.zeros(factor.shape, np.float32), np.zeros((*q.shape[:2], v.shape[3]), np.float32)
     with np.errstate(all="ignore"):
         for part in parts:
@@ -117,8 +117,8 @@ def _query(
 def powers(scores: Array) -> Array:
     """2 LARGEST to 4 LARGEST: 2^x of the fractions."""
     fraction = scores & ((1 << FRACTION) - 1)
-    p: Array = np.full_like(fraction, _POWERS[-1])
-    for c in (*_POWERS[-2::-1], LARGEST):
+    p: Array = np.full_like(fraction, POWERS[-1])
+    for c in (*POWERS[-2::-1], LARGEST):
         p = (p * fraction >> 16) + c
     return p
 
@@ -131,8 +131,8 @@ def _products(a: Array, b: Array) -> Array:
 
 def _whole(scores: Array) -> Array:
     """Without fractions, within limits; NaN is 0."""
-    limited = np.clip(np.where(np.isnan(scores), 0, scores), -_MAX_SCORE, _MAX_SCORE)
-    result: Array = np.minimum(limited.astype(np.int64), _MAX_SCORE - 1)
+    limited = np.clip(np.where(np.isnan(scores), 0, scores), -MAX_SCORE, MAX_SCORE)
+    result: Array = np.minimum(limited.astype(np.int64), MAX_SCORE - 1)
     return result
 
 
