@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from edgekit.core.types import Array
 
 _MAX_BATCH_SAMPLES = 64  # samples in a stack, whose memory does not grow with the samples that there are
 _LARGEST = 1 << 18  # elements of the largest tensor of a stack: more do not fit into caches, and gain nothing
+_KEPT = 4  # graphs of many samples: a float graph and one of integers, stacks of two sizes
 _ALIKE = 1e-4  # of the largest number: sums of other lengths are added in another order
 Sample = Mapping[str, Array]
 
@@ -35,11 +37,30 @@ class SampleBatch:
 
     def graph(self, graph: Graph) -> Graph:
         """The graph for so many samples."""
-        return graph if self.count == 1 else batched(graph, self.count)
+        return graph if self.count == 1 else _batched(_SameGraph(graph), self.count)
 
     def apart(self, x: Array) -> Sequence[Array]:
         """A value of each sample."""
         return np.split(x, self.count)
+
+
+@dataclass(frozen=True, eq=False)
+class _SameGraph:
+    """A graph by its identity: to compare what graphs hold takes longer than to make one of many samples."""
+
+    graph: Graph
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _SameGraph) and self.graph is other.graph
+
+    def __hash__(self) -> int:
+        return id(self.graph)
+
+
+@lru_cache(_KEPT)
+def _batched(same: _SameGraph, count: int) -> Graph:
+    """Stacks follow each other, most of them of as many samples."""
+    return batched(same.graph, count)
 
 
 def stacks(graph: Graph, samples: Sequence[Sample], size: int | None = None) -> list[SampleBatch]:

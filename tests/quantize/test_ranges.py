@@ -138,3 +138,20 @@ def test_a_logit_that_was_positive_in_all_samples_may_be_negative() -> None:
     s.add(np.random.default_rng(3).normal(6.0, 3.0, (8, 1)).clip(0.5).astype(np.float32), 8)
     assert s.low > 0
     assert extremes(s)[0] < 0
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.3, 2.0**-140, 1e30])
+def test_counts_are_those_of_numpy(scale: float) -> None:
+    """Ends of cells included, the largest value counts in the last one."""
+    random = np.random.default_rng(5)
+    for x in (
+        random.normal(size=5000),
+        random.standard_t(1, size=5000),
+        np.arange(-4096, 4097) / 4096,
+        np.array([1.0, -1.0, 0.0, 2.0**-12, -(2.0**-12)]),
+    ):
+        data = (x * scale).astype(np.float32)
+        seen = Statistics()
+        seen.add(data)
+        expected, _ = np.histogram(data.astype(np.float64), len(seen.counts), (-seen.reach, seen.reach))
+        assert np.array_equal(seen.counts, expected)
