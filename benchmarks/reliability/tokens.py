@@ -39,8 +39,7 @@ _NOTE = """\
 Texts of {count} tokens in all, drawn by the simulator (temperature 0.7), by the language model of
 [examples/manual](../examples/manual/README.md) with `--activations dynamic`: how many of them the sampler
 would have drawn otherwise on a target, which read the same text, and how often another token was the most
-probable one. GPUs add up in another order ([ADR 0136](adr/0136-the-same-tokens-on-every-target.md)): where a
-number is between two codes of int8, the last bit decides."""
+probable one ([ADR 0136](adr/0136-the-same-tokens-on-every-target.md))."""
 
 
 def texts(graph: Graph) -> list[tuple[list[int], int]]:

@@ -301,6 +301,7 @@ class GpuKernel:
     shared: tuple[Shared, ...]
     group: int  # items of a work-group
     body: tuple[Statement, ...]
+    is_exact: bool = False  # sums and products of floats are rounded one by one
 
 
 def names(expressions: Sequence[Expr]) -> tuple[str, ...]:

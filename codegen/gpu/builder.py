@@ -36,9 +36,10 @@ RESERVED = frozenset(
 class KernelBuilder:
     """A kernel that is being written."""
 
-    def __init__(self, name: str, group: int = GROUP) -> None:
+    def __init__(self, name: str, group: int = GROUP, is_exact: bool = False) -> None:
         self.name = name
         self.group = group
+        self.is_exact = is_exact
         self._buffers: list[GpuBuffer] = []
         self._constants: dict[str, Expr] = {}
         self._shared: list[Shared] = []
@@ -48,8 +49,9 @@ class KernelBuilder:
     def done(self) -> GpuKernel:
         (body,) = self._blocks
         constants = tuple(self._constants.values())
+        shared = tuple(self._shared)
         return GpuKernel(
-            self.name, tuple(self._buffers), constants, tuple(self._shared), self.group, tuple(body)
+            self.name, tuple(self._buffers), constants, shared, self.group, tuple(body), self.is_exact
         )
 
     def buffer(self, name: str, kind: Kind, *, writes: bool = False) -> GpuBuffer:

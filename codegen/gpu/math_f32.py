@@ -22,6 +22,14 @@ def exp(k: KernelBuilder, x: Expr) -> Expr:
     return _scale(k, high + low, n)
 
 
+def exp2_below(k: KernelBuilder, x: Expr) -> Expr:
+    """2 to the power x for x <= 0, as weights of attention and gates have it: at least 2^-126."""
+    bounded = k.let("bounded", function("max", x, -126))
+    count = k.let("count", function("round", bounded))
+    r = k.let("r", bounded - count)
+    return k.let("y", (1 + r * polynomial(k, "exp2", r)) * _pow2(count.to(I32)))
+
+
 def sigmoid(k: KernelBuilder, x: Expr) -> Expr:
     """1 / (1 + e), or e / (1 + e) below zero, from e = exp(-|x|)."""
     is_low = k.let("is_low", x < 0)

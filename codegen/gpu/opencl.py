@@ -125,6 +125,7 @@ def _function(kernel: GpuKernel) -> str:
     lines = [
         f"static inline void ek_{kernel.name}({', '.join(parameters)})",
         "{",
+        *["#pragma OPENCL FP_CONTRACT OFF"][: kernel.is_exact],
         "    const int group_number = (int)(get_group_id(1) * get_num_groups(0) + get_group_id(0));",
         "    const int within = (int)get_local_id(0);",
         f"    const int item = group_number * {kernel.group} + within;",

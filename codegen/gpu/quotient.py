@@ -1,4 +1,4 @@
-"""Quotients of floats as bits, rounded as IEEE 754 says.
+"""Quotients and square roots of floats, rounded as IEEE 754 says.
 
 Languages for GPUs promise less, and devices take subnormal numbers for 0.
 """
@@ -37,6 +37,38 @@ def quotient(k: KernelBuilder, a: Expr, b: Expr, down: Expr | int = 0) -> Expr:
     rounded = k.let("rounded", (exact + half + ((exact >> drop) & 1)) >> drop)
     whole = (function("max", exponent - 1, 0).to(U32) << 23) + rounded
     return select(exponent >= 255, number(INFINITE, U32), whole)
+
+
+def divided(k: KernelBuilder, a: Expr, b: Expr) -> Expr:
+    """a / b: where one of them is 0 or not finite, as the device divides."""
+    of_a, of_b = (k.let("size", x.bits(U32) & 0x7FFFFFFF) for x in (a, b))
+    is_usual = (of_a > 0) & (of_b > 0) & (of_a < INFINITE) & (of_b < INFINITE)
+    one = number(0x3F800000, U32)
+    size = quotient(k, *(k.let("usual", select(is_usual, of, one)) for of in (of_a, of_b)))
+    sign = (a.bits(U32) ^ b.bits(U32)) & 0x80000000
+    return select(is_usual, (size | sign).bits(F32), a / b)
+
+
+def root(k: KernelBuilder, x: Expr) -> Expr:
+    """The square root of a normal float above 0; of others, as the device has it."""
+    bits = k.let("bits", x.bits(U32))
+    field = k.let("field", (bits >> 23).to(I32))
+    digits = k.let("digits", (bits & 0x7FFFFF) | 0x800000)
+    is_odd = k.let("is_odd", (field & 1).eq(0))  # the exponent is the field less 127
+    left = k.var("left", select(is_odd, digits << 8, digits << 7))
+    rest, found = k.var("rest", number(0, U32)), k.var("found", number(0, U32))
+    with k.loop("digit", 0, 25):
+        k.set(rest, (rest << 2) | (left >> 30))
+        k.set(left, left << 2)
+        trial = k.let("trial", (found << 2) | 1)
+        fits = k.let("fits", rest >= trial)
+        k.set(rest, select(fits, rest - trial, rest))
+        k.set(found, (found << 1) | select(fits, number(1, U32), number(0, U32)))
+    # 25 digits: the last one rounds, and is never half of one.
+    rounded = k.let("rounded", (found + 1) >> 1)
+    exponent = ((field - 127 - select(is_odd, number(1, I32), number(0, I32))) >> 1) + 126
+    y = ((exponent.to(U32) << 23) + rounded).bits(F32)
+    return select((field > 0) & (bits < INFINITE), y, function("sqrt", x))
 
 
 def lifted(k: KernelBuilder, bits: Expr) -> Expr:

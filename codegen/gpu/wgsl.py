@@ -41,6 +41,21 @@ fn ek_halves(a: f32, b: f32) -> u32 {{
     return pack2x16float(vec2<f32>(a, b));
 }}
 """
+# A number that no compiler joins with others, as the language allows, to fuse a product with a sum or to
+# cancel what rounding left: it cannot know that `nothing` is 0.
+_APART = {
+    "f32": """\
+fn ek_apart_f32(x: f32, nothing: u32) -> f32 {
+    return bitcast<f32>(bitcast<u32>(x) ^ nothing);
+}
+""",
+    "f32x4": """\
+fn ek_apart_f32x4(x: vec4<f32>, nothing: u32) -> vec4<f32> {
+    return bitcast<vec4<f32>>(bitcast<vec4<u32>>(x) ^ vec4<u32>(nothing));
+}
+""",
+}
+_NOTHING = "    let ek_nothing: u32 = ek_group.z >> 31u;"
 # Products of four bytes each, without and with the language feature packed_4x8_integer_dot_product.
 DOT4 = (
     """\
@@ -119,11 +134,23 @@ class Wgsl(Dialect):
         return super().function(name, kind, args)
 
 
+class ExactWgsl(Wgsl):
+    """Sums and products are rounded one by one."""
+
+    def binary(self, op: str, a: Expr, b: Expr) -> str:
+        text = super().binary(op, a, b)
+        return f"ek_apart_{_short(a.kind)}({text}, ek_nothing)" if _is_rounded(op, a.kind) else text
+
+
+def _is_rounded(op: str, kind: Kind) -> bool:
+    return op in ("+", "-", "*") and kind.scalar == "f32"
+
+
 def _short(kind: Kind) -> str:
     return kind.scalar + ("x4" if kind.lanes == 4 else "")
 
 
-_WGSL = Wgsl()
+_WGSL, _EXACT = Wgsl(), ExactWgsl()
 
 
 def module(kernel: GpuKernel, *, has_dot4: bool = False) -> str:
@@ -151,7 +178,8 @@ def body(kernel: GpuKernel) -> str:
         "    let group_number: i32 = i32(ek_group.y * ek_groups.x + ek_group.x);",
         "    let within: i32 = i32(ek_within);",
         f"    let item: i32 = group_number * {kernel.group} + within;",
-        *_WGSL.lines(kernel.body),
+        *[_NOTHING][: kernel.is_exact],
+        *(_EXACT if kernel.is_exact else _WGSL).lines(kernel.body),
         "}",
     ]
     return "\n".join(parts) + "\n"
@@ -170,7 +198,8 @@ def functions(kernel: GpuKernel) -> list[str]:
             wanted[op, Kind("u32", kind.lanes)] = None
         if (op, kind.scalar) in _HELPERS:
             wanted[op, kind] = None
-    texts: list[str] = []
+    rounded = {_short(kind) for op, kind in used(kernel) if _is_rounded(op, kind)}
+    texts = [text for name, text in _APART.items() if kernel.is_exact and name in rounded]
     for op, kind in wanted:
         words = {"n": _short(kind), "un": _short(Kind("u32", kind.lanes))}
         words |= {"u": _WGSL.type(Kind("u32", kind.lanes)), "i": _WGSL.type(Kind("i32", kind.lanes))}

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import gcd
 
-from edgekit.codegen.gpu.ast import Expr, GpuBuffer, Kind, Shared, function, number
+from edgekit.codegen.gpu.ast import F32, Expr, GpuBuffer, Kind, Shared, function, number
 from edgekit.codegen.gpu.builder import GROUP, KernelBuilder
 from edgekit.codegen.gpu.elements import per_item, store_word
 from edgekit.core.types import DType
 
+_LANES = 16  # of sums of floats
 MAX_ROWS = 4  # rows of bytes that end at a whole word together
 
 
@@ -37,6 +38,22 @@ def over(
     with k.loop("i", k.within, n, GROUP) as i:
         k.set(own, step(own, k.let("index", first + i)))
     return own
+
+
+def in_lanes(
+    k: KernelBuilder, memory: Shared, n: Expr, first: Expr, step: Callable[[Expr, Expr], Expr]
+) -> Expr:
+    """A sum in the order of portable C: sixteen lanes, each of every sixteenth element, and their sum."""
+    own = k.var("own", number(0, F32))
+    with k.when(k.within < _LANES), k.loop("i", k.within, n, _LANES) as i:
+        k.set(own, step(own, k.let("index", first + i)))
+    k.store(memory, k.within, own)
+    k.barrier()
+    total = k.var("all", memory[0])
+    with k.loop("other", 1, _LANES) as other:
+        k.set(total, total + memory[other])
+    k.barrier()
+    return total
 
 
 def row(k: KernelBuilder, j: Expr | int) -> Expr:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from math import log
 
 from edgekit.codegen.gpu import math_f32
 from edgekit.codegen.gpu.ast import F32, F32X4, I32, Expr, GpuBuffer, GpuKernel, function, number, select
@@ -17,6 +16,7 @@ from edgekit.codegen.gpu.builder import GROUP, KernelBuilder
 from edgekit.codegen.gpu.elements import indices
 from edgekit.codegen.gpu.fixed import clamped
 from edgekit.codegen.gpu.kernels import pool2d
+from edgekit.codegen.gpu.quotient import divided
 from edgekit.codegen.gpu.use import GpuCall, UnsupportedError, integer, integers, real
 from edgekit.core.ops import Call
 from edgekit.core.types import DType
@@ -32,7 +32,7 @@ def use(call: Call) -> GpuCall:
     heads, queries, size = (integer(call, name) for name in ("heads", "queries", "size"))
     window = integer(call, "window")
     names = "repeat queries keys values" + " window" * bool(window)
-    values = integers(call, names) | {"scale": real(call, "scale") * log(2)}
+    values = integers(call, names) | {"scale": real(call, "scale")}
     together = _QUERIES if queries >= _QUERIES and not window else 1  # windows of queries differ
     blocks = -(-queries // together)
     has_fours = size % 4 == 0
@@ -46,7 +46,7 @@ def use(call: Call) -> GpuCall:
 def _kernel(of_index: DType, together: int, has_fours: bool, pieces: int, has_window: bool) -> GpuKernel:
     """`pieces`: how many elements of a result an item has."""
     kind = f"{'_window' * has_window}{'_fours' * has_fours}_{of_index.value}"
-    k = KernelBuilder(f"cached_attention{kind}_{pieces}_x{together}")
+    k = KernelBuilder(f"cached_attention{kind}_{pieces}_x{together}", is_exact=True)
     q, keys_buffer = (k.buffer(name, F32X4 if has_fours else F32) for name in ("q", "k"))
     v, at = k.buffer("v", F32), indices(k, "at", of_index)
     y = k.buffer("y", F32, writes=True)
@@ -61,9 +61,12 @@ def _kernel(of_index: DType, together: int, has_fours: bool, pieces: int, has_wi
         window, last = k.constant("window"), k.let("last", clamped(at[own[0]], 0, _LAST))
         seen = [k.let("seen", select(last < window, last + 1, window))]
         oldest = k.let("oldest", (last - (seen[0] - 1)) % keys)
+        # Tiles end where the ring ends: those behind it begin at row 0.
+        ahead = k.let("ahead", function("min", seen[0], keys - oldest))
+        behind = k.let("behind", (ahead + GROUP - 1) // GROUP * GROUP)
     else:
         seen = [k.let("seen", clamped(at[i], 0, keys - 1) + 1) for i in own]
-    most_seen = seen[0]
+    most_seen = behind + (seen[0] - ahead) if has_window else seen[0]
     for other in seen[1:]:
         most_seen = function("max", most_seen, other)
     k.store(filled, 0, most_seen)
@@ -73,17 +76,16 @@ def _kernel(of_index: DType, together: int, has_fours: bool, pieces: int, has_wi
 
     def row(j: Expr) -> Expr:
         """Where the keys and values are that a query sees as number j."""
-        if not has_window:
-            return head_row + j
-        place = k.let("place", oldest + j)
-        return head_row + select(place < keys, place, place - keys)
+        return head_row + (select(j < behind, oldest + j, j - behind) if has_window else j)
 
     tops = [k.var("top", number(-pool2d.LARGEST, F32)) for _ in own]
     sums = [k.var("sum", number(0, F32)) for _ in own]
     totals = [[k.var("total", number(0, F32)) for _ in range(pieces)] for _ in own]
     with k.loop("start_of_tile", 0, end, GROUP) as tile:
         j = k.let("j", tile + k.within)
-        dots = _dots(k, q, starts, keys_buffer, row(function("min", j, end - 1)) * width)
+        limit = k.let("limit", select(tile < behind, ahead, end)) if has_window else end
+        seen = [limit] if has_window else seen
+        dots = _dots(k, q, starts, keys_buffer, row(function("min", j, limit - 1)) * width)
         for r, dot in enumerate(dots):
             score = select(j < seen[r], dot * k.constant("scale", F32), number(-pool2d.LARGEST, F32))
             k.store(scores, k.within * together + r, score)
@@ -93,16 +95,16 @@ def _kernel(of_index: DType, together: int, has_fours: bool, pieces: int, has_wi
             highest = k.var("highest", top)
             with k.loop("other", 0, GROUP) as other:
                 k.set(highest, function("max", highest, scores[other * together + r]))
-            shrinks.append(k.let("shrink", math_f32.exp(k, k.let("below", top - highest))))
+            shrinks.append(math_f32.exp2_below(k, k.let("below", top - highest)))
             k.set(top, highest)
             own_score = scores[k.within * together + r]
-            weight = math_f32.exp(k, k.let("below", own_score - highest))
-            k.store(weights, k.within * together + r, weight)  # 0 of keys that are not seen
+            weight = math_f32.exp2_below(k, k.let("below", own_score - highest))
+            k.store(weights, k.within * together + r, select(j < seen[r], weight, number(0, F32)))
         k.barrier()
         for r, shrink in enumerate(shrinks):
             for total in (sums[r], *totals[r]):
                 k.set(total, total * shrink)
-        with k.loop("i", 0, function("min", end - tile, GROUP)) as i:
+        with k.loop("i", 0, function("min", limit - tile, GROUP)) as i:
             shares = [k.let("share", weights[i * together + r]) for r in range(together)]
             for total, share in zip(sums, shares, strict=True):
                 k.set(total, total + share)
@@ -116,18 +118,26 @@ def _kernel(of_index: DType, together: int, has_fours: bool, pieces: int, has_wi
         for piece, total in enumerate(totals[r]):
             place = k.let("place", k.within + piece * GROUP)
             with k.when((place < values) & (first + r < queries)):
-                k.store(y, (head * queries + first + r) * values + place, total / sums[r])
+                k.store(y, (head * queries + first + r) * values + place, divided(k, total, sums[r]))
     return k.done()
 
 
 def _dots(k: KernelBuilder, q: GpuBuffer, starts: Sequence[Expr], keys: GpuBuffer, at: Expr) -> list[Expr]:
-    """The products of queries that start there and one key."""
+    """The products of queries that start there and one key, in four sums."""
     of_key = k.let("of_key", at)
-    sums = [k.var("dot", number(0, q.kind)) for _ in starts]
-    with k.loop("c", 0, k.constant("width")) as c:
-        part = k.let("part", keys[of_key + c])
-        for total, start in zip(sums, starts, strict=True):
-            k.set(total, total + q[start + c] * part)
+    lanes = [[k.var("dot", number(0, q.kind)) for _ in range(1 if q.kind == F32X4 else 4)] for _ in starts]
+    width = k.constant("width")
+    with k.loop("c", 0, width, len(lanes[0])) as c:
+        for lane in range(len(lanes[0])):
+            i = c + lane
+            inside = k.let("inside", function("min", i, width - 1))
+            part = k.let("part", keys[of_key + inside])
+            for own, start in zip(lanes, starts, strict=True):
+                product = q[start + inside] * part
+                k.set(
+                    own[lane],
+                    select(i < width, own[lane] + product, own[lane]) if lane else own[lane] + product,
+                )
     if q.kind == F32:
-        return sums
-    return [(s.lane(0) + s.lane(1)) + (s.lane(2) + s.lane(3)) for s in sums]
+        return [(a + b) + (c + d) for a, b, c, d in lanes]
+    return [(s.lane(0) + s.lane(1)) + (s.lane(2) + s.lane(3)) for (s,) in lanes]

@@ -1,4 +1,4 @@
-"""Normalization of rows of floats: by mean and variance, or by the mean square alone."""
+"""Normalization of rows of floats: by mean and variance, or by the mean square, added up as C does it."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from edgekit.codegen.gpu.ast import F32, Expr, GpuKernel, function, number
 from edgekit.codegen.gpu.builder import GROUP, KernelBuilder
 from edgekit.codegen.gpu.elements import elements, stored
 from edgekit.codegen.gpu.kernels import _floats, _rows
+from edgekit.codegen.gpu.quotient import divided, root
 from edgekit.codegen.gpu.use import CONSTANTS, ConstantBuffer, GpuCall, constant_of, integer, real
 from edgekit.core.ops import Call
 from edgekit.core.types import DType
@@ -32,7 +33,7 @@ def use(call: Call) -> GpuCall:
 
 @cache
 def _kernel(dtype: DType, is_centred: bool) -> GpuKernel:
-    k = KernelBuilder(f"{'layer_norm' if is_centred else 'rms_norm'}_{dtype.value}")
+    k = KernelBuilder(f"{'layer_norm' if is_centred else 'rms_norm'}_{dtype.value}", is_exact=not is_centred)
     x, w = elements(k, "x", dtype), elements(k, "w", DType.F32)
     y = k.buffer("y", stored(dtype), writes=True)
     parts = k.shared("parts", F32, GROUP)
@@ -53,9 +54,14 @@ def _kernel(dtype: DType, is_centred: bool) -> GpuKernel:
             rough = mean(first, lambda has, i: has + x[i])
             # What the sum lost by rounding, where the mean is far from zero.
             middle = k.let("middle", rough + mean(first, lambda has, i: has + (x[i] - rough)))
-        variance = mean(first, lambda has, i: square(has, k.let("d", x[i] - middle)))
+            variance = mean(first, lambda has, i: square(has, k.let("d", x[i] - middle)))
+            inverse = 1 / function("sqrt", variance + epsilon)
+        else:
+            squares = _rows.in_lanes(k, parts, n, first, lambda has, i: square(has, k.let("d", x[i])))
+            variance = k.let("variance", divided(k, squares, k.let("count", n.to(F32))))
+            inverse = divided(k, number(1, F32), k.let("size", root(k, k.let("square", variance + epsilon))))
         k.store(middles, j, middle)
-        k.store(inverses, j, 1 / function("sqrt", variance + epsilon))
+        k.store(inverses, j, inverse)
     k.barrier()
 
     def result(row: Expr, i: Expr) -> Expr:

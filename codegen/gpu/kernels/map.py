@@ -32,7 +32,7 @@ def use(call: Call) -> GpuCall:
 @cache
 def _kernel(label: str, text: str, types: tuple[DType, ...]) -> GpuKernel:
     *of_operands, of_y = types
-    k = KernelBuilder("_".join([label, *dict.fromkeys(t.value for t in types)]))
+    k = KernelBuilder("_".join([label, *dict.fromkeys(t.value for t in types)]), is_exact=True)
     letters = "abc"[: len(of_operands)]
     operands = [elements(k, name, dtype) for name, dtype in zip(letters, of_operands, strict=True)]
     y = k.buffer("y", stored(of_y), writes=True)

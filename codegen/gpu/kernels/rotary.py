@@ -23,7 +23,7 @@ def use(call: Call) -> GpuCall:
 
 @cache
 def _kernel() -> GpuKernel:
-    k = KernelBuilder("rotary")
+    k = KernelBuilder("rotary", is_exact=True)
     x, cosine, sine = (k.buffer(name, F32) for name in ("x", "cosine", "sine"))
     y = k.buffer("y", F32, writes=True)
     pairs, positions, repeat, width, second = k.constants("pairs positions repeat width second")
