@@ -98,6 +98,17 @@ class Judge:
         return sum(self._before) / total, right / total
 
 
+def accuracy(
+    graph: Graph, samples: Iterable[Sample], labels: Array, progress: Progress = lambda step: None
+) -> float:
+    """The share of samples for which a model names the class of their label."""
+    right: list[bool] = []
+    for number, (sample, label) in enumerate(zip(samples, labels, strict=False), 1):
+        progress(f"accuracy of the float model, sample {number} of {len(labels)}")
+        right.append(bool(answer(graph, sample) == label))
+    return sum(right) / max(len(right), 1)
+
+
 def change(before: float, after: float) -> str:
     """What became of the accuracy, in words."""
     if math.isclose(before, after, abs_tol=5e-5):

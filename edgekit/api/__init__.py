@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from edgekit.api.models import convert, list_targets, load, save
     from edgekit.api.pages import profile, report
     from edgekit.api.samples import read_labels
-    from edgekit.api.smaller import prune, quantize_model, tune
+    from edgekit.api.smaller import float_accuracy, prune, quantize_model, tune
     from edgekit.api.starting import new
     from edgekit.api.text import generate
     from edgekit.checkup import Checkup, doctor
@@ -58,6 +58,7 @@ __all__ = [
     "diff",
     "doctor",
     "estimate",
+    "float_accuracy",
     "generate",
     "inspect",
     "list_targets",

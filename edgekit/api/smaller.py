@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from dataclasses import replace
 from itertools import islice
 from os import PathLike
@@ -25,7 +26,7 @@ from edgekit.core.progress import Progress
 from edgekit.core.target import Target
 from edgekit.core.types import Array
 from edgekit.deprecation import renamed_keyword
-from edgekit.quantize import post_training
+from edgekit.quantize import gate, post_training
 from edgekit.quantize.integers.integer_io import Io
 from edgekit.quantize.mixed_precision import groupwise, half_precision
 from edgekit.quantize.outcome import Quantization, noise_warning
@@ -94,6 +95,18 @@ def quantize_model(
     bytes_in = [name for name in graph.inputs if graph.type(name).dtype.is_integer]
     notes = [normalize.left_over(prepare(graph), name) for name in bytes_in]
     return made, replace(found, warnings=(*found.warnings, *filter(None, notes)))
+
+
+def float_accuracy(
+    model: Model, samples: Inputs, labels: Array, *, progress: Progress = notebook_progress.show
+) -> float:
+    """The share of samples for which a float model names the class of their label: what to look at before it
+    is quantized. Few right answers mean that the data are not normalized as in training, or not in order."""
+    graph = convert_wide(model)
+    given = samples_of(graph, samples)
+    if isinstance(given, Sized) and len(given) != len(labels):
+        raise EdgeKitError("E0102", f"there are {len(labels)} labels for {len(given)} samples")
+    return gate.accuracy(graph, given, labels, progress)
 
 
 @renamed_keyword("tell", "progress")

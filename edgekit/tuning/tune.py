@@ -143,6 +143,8 @@ def tune(given: TuningProblem, budget: Budget, effort: Effort, journal: Path, pr
     """Search, and write down each result as soon as it is there."""
     progress("judging the model as it came")
     budget = replace(budget, accuracy=evaluate.reference(given))
+    if budget.accuracy is not None and budget.accuracy < 1:  # it is 1 where its own answers are the labels
+        progress(f"the float model has {budget.accuracy:.1%} on {len(given.judged)} samples")
     progress("measuring how sensitive layers are")
     search = TuningSearch(budget, effort.seed, _sensitivity(given))
     notes = Journal(journal, given.digest)

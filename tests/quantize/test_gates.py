@@ -132,6 +132,26 @@ def test_labels_from_a_file(cli: CommandLine, tmp_path: Path) -> None:
     assert "10.00% is allowed" in done.out
 
 
+def test_the_accuracy_of_the_float_model_comes_first(cli: CommandLine, tmp_path: Path) -> None:
+    """Before anything is calibrated, and of all the data."""
+    graph, x = network(fragile=False), samples(60)
+    api.save(graph, tmp_path / "net.ek")
+    labels = classes(graph, x)
+    labels[:15] = (labels[:15] + 1) % CLASSES
+    np.save(tmp_path / "y.npy", labels)
+    np.savez(tmp_path / "x.npz", x=x)
+    options = ["--calib", "x.npz", "--labels", "y.npy"]
+    done = cli("quantize", "net.ek", *options, "--calibrate", "minmax")
+    assert done.err.splitlines()[0] == "the float model has 75.0% on these data"
+    x[0] = np.nan  # which calibration refuses
+    np.savez(tmp_path / "x.npz", x=x)
+    done = cli("quantize", "net.ek", *options)
+    assert "E0408" in done.err
+    assert done.err.splitlines()[0] == "the float model has 75.0% on these data"
+    with pytest.raises(EdgeKitError, match="59 labels for 60"):
+        api.float_accuracy(graph, samples(60), labels[:59])
+
+
 @pytest.mark.parametrize(
     ("labels", "words"),
     [

@@ -59,6 +59,16 @@ def test_what_is_chosen_is_what_is_built(
     assert right == chosen["accuracy"]
 
 
+def test_the_accuracy_of_the_float_model_comes_first(cli: CommandLine) -> None:
+    require("gcc")
+    np.save("wrong.npy", (np.load("y.npy") + 1) % 10)
+    answer = cli("tune", MODEL, *SHORT, "--labels", "wrong.npy", "--budget", "1")
+    lines = answer.err.splitlines()
+    said = next(i for i, line in enumerate(lines) if line.startswith("the float model has "))
+    assert said < lines.index("measuring how sensitive layers are")
+    assert "the float model has" not in cli("tune", MODEL, *SHORT, "--budget", "1").err
+
+
 def test_an_impossible_budget_names_the_closest_point_and_what_binds(cli: CommandLine) -> None:
     require("gcc")
     answer = cli("tune", MODEL, *SHORT, "--flash", "1K", "--min-sqnr", "5", "--budget", "1")
