@@ -26,6 +26,7 @@ MODEL = Path(__file__).parents[2] / "examples" / "manual" / "model"
 FORMATS: dict[str, dict[str, Any]] = {
     "int8": {"dtype": "int8", "activations": "dynamic"},
     "int4": {"dtype": "int4", "activations": "dynamic"},
+    "int8 caches": {"dtype": "int8", "activations": "dynamic", "kv_cache": "int8"},
 }
 BEGINNINGS = ("The return statement", "A class definition", "Strings are", "The import system")
 TARGETS = (
