@@ -13,6 +13,8 @@ from edgekit.core.ops.concat import Concat
 from edgekit.core.ops.dynamic_rows import DynamicDense, QuantizeRows
 from edgekit.core.ops.groupwise import GatherGroupwise
 from edgekit.core.ops.layer_norm import RmsNorm
+from edgekit.core.ops.quantized_attention import QuantizedCachedAttention
+from edgekit.core.ops.reshape import Reshape
 from edgekit.core.ops.scatter import Scatter
 from edgekit.core.ops.slice import Slice
 from edgekit.core.types import DType, Type, Value
@@ -68,6 +70,17 @@ def attended_rows(net: Layers) -> None:
     net.add(CachedAttention(size**-0.5), q, k, v, at)
 
 
+def attended_integers(net: Layers) -> None:
+    """To all rows of a cache of int8."""
+    shared, repeat, queries = net.pick(1, 2, 4), net.pick(1, 2, 2, 3), net.pick(1, 1, 4)
+    keys, size = net.count(4, 128), net.pick(8, 8, 8, 16, 24, 32, 64)
+    shapes = [(1, shared * repeat, queries, size), *((1, shared, keys, size),) * 2]
+    q, k, v = (net.builder.add(QuantizeRows(), net.x(*shape)) for shape in shapes)
+    caches = ((x, net.builder.one(Reshape((1, shared, keys, 1)), scale)) for x, scale in (k, v))
+    at = net.constant(np.full(queries, keys - 1, np.int32))
+    net.add(QuantizedCachedAttention(size**-0.5), *q, *(name for pair in caches for name in pair), at)
+
+
 def rows_of_integers(net: Layers) -> None:
     """Rows that are quantized in each run, with one scale for a row of weights."""
     inputs = net.channels(256)
@@ -97,5 +110,5 @@ def _rows(net: Layers, kind: DType, inputs: int, group: int, scales: DType) -> N
         net.add(GatherGroupwise(min(group, inputs)), w, index, scale)
 
 
-DECODERS = (root_mean_square, gates, turned_heads, written_rows, attended_rows)
+DECODERS = (root_mean_square, gates, turned_heads, written_rows, attended_rows, attended_integers)
 ROWS = (rows_of_integers, rows_and_groups)

@@ -38,9 +38,10 @@ POSITIONS = 256
 
 _NOTE = """\
 Texts of {count} tokens in all, drawn by the simulator (temperature 0.7), by the language model of
-[examples/manual](../examples/manual/README.md) with `--activations dynamic`: how many of them the sampler
-would have drawn otherwise on a target, which read the same text, and how often another token was the most
-probable one ([ADR 0136](adr/0136-the-same-tokens-on-every-target.md))."""
+[examples/manual](../examples/manual/README.md) with `--activations dynamic`, in int8 with
+`--kv-cache int8`, too: how many of them the sampler would have drawn otherwise on a target, which read the
+same text, and how often another token was the most probable one
+([ADR 0136](adr/0136-the-same-tokens-on-every-target.md))."""
 
 
 def texts(graph: Graph) -> list[tuple[list[int], int]]:

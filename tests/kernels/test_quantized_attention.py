@@ -71,7 +71,7 @@ KERNELS = {
     "wasm32-simd": "wasm",
     "wasm32-relaxed": "wasm",
     "cortex-m4": "dsp",
-    "cortex-m55": "dsp",
+    "cortex-m55": "mve",
 }
 
 
