@@ -8,7 +8,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import subprocess
 import sys
 import tempfile
@@ -19,7 +18,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from benchmarks.results import machine, table, write_section
+from benchmarks.results import machine, table, taken_now, write_section
 from edgekit import api
 from edgekit.codegen.compilation import toolchain
 from edgekit.codegen.cost.bench import CLOCK, built, setting
@@ -211,8 +210,8 @@ def natively(threads: int, folder: Path) -> Iterator[Measured]:
 
 def write(script: str, title: str, threads: int, measure: Callable[[int, Path], Iterable[Measured]]) -> int:
     """Write a section of docs/performance.md, unless the machine is busy."""
-    if os.getloadavg()[0] > MAX_LOAD:
-        print(f"error: the machine is busy: load {os.getloadavg()[0]:.1f}", file=sys.stderr)
+    if (taken := taken_now()) > MAX_LOAD:
+        print(f"error: the machine is busy: other programs take {taken:.1f} processors", file=sys.stderr)
         return 1
     rows = []
     with tempfile.TemporaryDirectory() as scratch:

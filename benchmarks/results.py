@@ -43,16 +43,28 @@ def load_before() -> str:
     return f"Before it, {os.getloadavg()[0]:.1f} programs were running on {os.cpu_count()} cores."
 
 
-def busy() -> Callable[[], str]:
-    """What says afterwards, in a sentence, how busy the machine was with other programs meanwhile."""
+def others() -> Callable[[], float]:
+    """What says afterwards how many processors other programs took meanwhile, on average."""
     start, own, total = time.monotonic(), _own_seconds(), _busy_seconds()
 
-    def said() -> str:
+    def taken() -> float:
         passed = time.monotonic() - start
-        others = max(0.0, _busy_seconds() - total - (_own_seconds() - own)) / passed
-        return f"Other programs took {others:.1f} of {os.cpu_count()} cores meanwhile, on average."
+        return max(0.0, _busy_seconds() - total - (_own_seconds() - own)) / passed
 
-    return said
+    return taken
+
+
+def busy() -> Callable[[], str]:
+    """What says afterwards, in a sentence, how busy the machine was with other programs meanwhile."""
+    taken = others()
+    return lambda: f"Other programs took {taken():.1f} of {os.cpu_count()} cores meanwhile, on average."
+
+
+def taken_now(seconds: float = 3) -> float:
+    """The processors that other programs take at this time. A load average tells of the last minute, too."""
+    taken = others()
+    time.sleep(seconds)
+    return taken()
 
 
 def _own_seconds() -> float:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import os
 import statistics
 import sys
 import tempfile
@@ -23,7 +22,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from benchmarks.results import busy, machine, table, write_section
+from benchmarks.results import busy, machine, table, taken_now, write_section
 from benchmarks.threads_networks import Source, networks
 from benchmarks.threads_peers import LEAST, Peer, decibels, peers, versions
 from benchmarks.x86 import Timing, library
@@ -127,8 +126,8 @@ def main() -> None:
                 folder = Path(scratch) / f"{kind}{number}"
                 folder.mkdir()
                 ready.append(prepared(source, kind, options.target, options.threads, folder))
-        while not options.dry and os.getloadavg()[0] > MAX_LOAD:
-            time.sleep(5)
+        while not options.dry and taken_now() > MAX_LOAD:
+            pass
         text = measured(ready, options.rounds, options.threads)
     print(text)
     if not options.dry:
