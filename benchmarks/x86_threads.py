@@ -37,10 +37,10 @@ _NOTE = """\
 Milliseconds of one inference on {threads} threads: the best decile of {rounds} rounds in which all runtimes
 take turns of about {turn:g} ms, {pause:g} ms after the one before. Ratios are to the fastest peer. Ports are
 floats, but for LiteRT's int8 networks. int8 is by each one's own quantizer on the same four images:
-`edgekit quantize`, ai-edge-quantizer, ONNX Runtime's with a scale for each channel, NNCF. ncnn's quantizer is
-a program that its package lacks, and MNN's failed on other networks: they take part in floats only. Weights
-are random. Peers run with their defaults except for threads and float32. Answers were compared with
-torch's; dB are those of int8, EdgeKit's first. {missing}
+`edgekit quantize --strict-int8`, ai-edge-quantizer, ONNX Runtime's with a scale for each channel, NNCF.
+ncnn's quantizer is a program that its package lacks, and MNN's failed on other networks: they take part in
+floats only. Weights are random. Peers run with their defaults except for threads and float32.
+Answers were compared with torch's; dB are those of int8, EdgeKit's first. {missing}
 {load}
 
 {peers}. {machine}.
@@ -51,7 +51,9 @@ def ours(source: Source, kind: str, target: str, threads: int, folder: Path) -> 
     """EdgeKit's library, called as the others are."""
     graph = api.convert(source.onnx(folder))
     if kind == "int8":
-        graph = api.quantize_model(graph, {"x": np.concatenate(source.images(4))}, progress=lambda _: None)[0]
+        # All layers, as the others do: random weights lose so much that some would have 16 bits.
+        samples = {"x": np.concatenate(source.images(4))}
+        graph = api.quantize_model(graph, samples, strict_int8=True, progress=lambda _: None)[0]
     (image,) = source.images(1)
     _, run, (y,) = library(graph, target, folder / "edgekit", {"x": image}, threads)
     return Peer(run, lambda: y.view(np.float32))
