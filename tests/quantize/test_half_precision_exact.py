@@ -49,6 +49,7 @@ ONLY_FLOAT32 = {
     "DynamicQuantize",
     "DynamicQuantizeDense",
     "QuantizeRows",
+    "QuantizedCachedAttention",
     "NonMaxSuppression",
     "While",
     *RECURRENT,
