@@ -199,7 +199,7 @@ TEXTS = """
 """
 
 
-@pytest.mark.parametrize("format", ["int8 dynamic", "int4 dynamic"])
+@pytest.mark.parametrize("format", ["int8 dynamic", "int8 dynamic, int8 caches", "int4 dynamic"])
 def test_decoders_write_the_tokens_of_the_simulator(format: str, chromium: Browser, tmp_path: Path) -> None:
     require_module("ziglang")
     (tmp_path / "model").mkdir()

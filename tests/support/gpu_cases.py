@@ -21,7 +21,7 @@ from edgekit.core.ops.layer_norm import LayerNorm, RmsNorm
 from edgekit.core.types import DType
 
 # Modules of cases with operators that networks for GPUs are made of.
-OTHERS = ("attention", "dynamic_rows", "groupwise", "indexing", "trigonometry")  # ... of other operators
+OTHERS = ("attention", "quantized_attention", "dynamic_rows", "groupwise", "indexing", "trigonometry")  # ...
 REALS = ("activations", "arithmetic", "contraction", "movement", "pooling", "reduction")
 INTEGERS = (*FAMILIES, *MORE, attentions, grouped_convolutions, depthwise_runs, long_rows)
 
