@@ -20,7 +20,6 @@ Order = Literal["culprit", "graph"]
 ORDERS: tuple[Order, ...] = ("culprit", "graph")
 INPUT = "input"  # the operator of what is no result
 _WORTH_A_WARNING = 0.01  # of the values of a layer are outside of its range, and cause so much of the noise
-_LONG_NAME = 40  # letters
 _MAX_NAMED = 3  # layers in one warning
 Sample = Mapping[str, Array]
 
@@ -128,9 +127,9 @@ def diff(
     )
 
 
-def short_name(layer: LayerDifference) -> str:
-    """The name, or that of the source's layer where it is much too long, as in TFLite models."""
-    return layer.name if len(layer.name) <= _LONG_NAME or not layer.origin else layer.origin
+def shown_name(layer: LayerDifference) -> str:
+    """The path of the source's layer, as all tables have it; the name of what has none, such as inputs."""
+    return layer.origin or layer.name
 
 
 def other_weights(layer: LayerDifference) -> str:
@@ -159,7 +158,7 @@ def range_warnings(layers: Sequence[LayerDifference]) -> list[str]:
         and (layer.noise_share is None or layer.noise_share > _WORTH_A_WARNING)
     ]
     outside.sort(key=lambda layer: -(layer.clipped or 0.0))
-    named = [f"{short_name(layer)} ({layer.clipped:.1%})" for layer in outside[:_MAX_NAMED]]
+    named = [f"{shown_name(layer)} ({layer.clipped:.1%})" for layer in outside[:_MAX_NAMED]]
     if len(outside) > _MAX_NAMED:
         named.append(f"{len(outside) - _MAX_NAMED} more")
     return [f"values outside of the range are clipped: {', '.join(named)}"] if outside else []

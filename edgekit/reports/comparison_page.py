@@ -12,7 +12,7 @@ from edgekit.comparison.difference import (
     LayerDifference,
     other_weights,
     range_warnings,
-    short_name,
+    shown_name,
 )
 from edgekit.comparison.histogram import Histogram
 from edgekit.core import quality
@@ -56,7 +56,7 @@ def _facts(found: Difference) -> list[tuple[str, str]]:
     facts = [(f"output {d.name}", decibels(d.sqnr_db)) for d in found.outputs]
     worst = max(found.layers, key=lambda layer: layer.noise_share or 0.0, default=None)
     if worst and worst.noise_share:
-        facts.append(("culprit", f"{worst.noise_share:.0%} of the noise: {short_name(worst)}"))
+        facts.append(("culprit", f"{worst.noise_share:.0%} of the noise: {shown_name(worst)}"))
     before, after = found.weight_bytes
     facts.append(("weights", f"{before:,} B to {after:,} B" + f", {after / before:.0%}" * bool(before)))
     facts.append(("compared", f"{_count(len(found.layers), 'layer')} on {_count(found.samples, 'sample')}"))
@@ -236,7 +236,7 @@ def _chart(layers: Sequence[LayerDifference], top: float) -> _Chart:
                     _bar("all", left + 0.5 * wide, wide, layer.sqnr_db / top),
                 ),
                 middle=number(left + 0.5 * wide),
-                tip=f"{layer.place + 1}. {short_name(layer):.{_TIP}} ({layer.op}): {_both(layer)}",
+                tip=f"{layer.place + 1}. {shown_name(layer):.{_TIP}} ({layer.op}): {_both(layer)}",
                 label=str(layer.place + 1) if i % every == 0 else "",
             )
         )

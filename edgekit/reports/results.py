@@ -10,7 +10,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from edgekit.checkup import TargetStatus
-from edgekit.comparison.difference import other_weights, short_name
+from edgekit.comparison.difference import other_weights, shown_name
 from edgekit.comparison.noise import Distance
 from edgekit.core.distribution import install_command
 from edgekit.core.errors import EdgeKitError
@@ -368,7 +368,7 @@ def _verified(found: Verification) -> str:
 def difference(found: Difference) -> list[str]:
     layers = [
         (
-            shortened(short_name(x)),
+            shortened(shown_name(x)),
             x.op,
             ", ".join(filter(None, (x.format, other_weights(x)))),
             decibels(x.alone_db),

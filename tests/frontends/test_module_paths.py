@@ -5,8 +5,10 @@ from pathlib import Path
 import onnx
 import pytest
 from onnx import TensorProto, helper
+from support.command_line import CommandLine
 from support.exports import SAMPLES
 from support.recorded import unpacked
+from support.tools import require
 
 from edgekit import api
 from edgekit.converters.read import read
@@ -64,6 +66,44 @@ def test_layers_of_keras_models_in_models_have_paths_in_tables(tmp_path: Path) -
     _, report = api.quantize_model(path, "random")
     assert {"sequential/dense_2", "functional/dense_1"} <= {layer.origin for layer in report.layers}
     assert "sequential/dense_2" in report._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("file", "paths"),
+    [
+        ("torch/net.pt2", ["conv/conv2d", "max_pool2d", "fc/linear"]),
+        ("torch/net.onnx", ["bn/node_Conv_12", "node_max_pool2d", "fc/node_linear"]),
+        ("tf/net.keras", ["conv", "max_pooling2d", "fc"]),
+        (
+            "tf/net_keras_export.onnx",
+            ["functional_1/conv_1/", "functional_1/max_pooling2d_1/", "functional_1/fc_1/"],
+        ),
+    ],
+)
+def test_every_table_names_modules(
+    file: str,
+    paths: list[str],
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Those of the float model, and of the integers made of it; reports as pages, too."""
+    require("gcc")
+    monkeypatch.chdir(tmp_path)
+    cli, model = CommandLine(capsys), str(SAMPLES / file)
+    for command in (
+        ("inspect", model, "-v"),
+        ("quantize", model, "--calib", "random", "-o", "net_8.ek", "--calibrate", "minmax"),
+        ("build", "net_8.ek", "-o", "library", "--no-verify", "-v"),
+        ("bench", "net_8.ek", "--layers"),
+        ("diff", model, "net_8.ek", "--data", "random"),
+        ("report", "net_8.ek", "-o", "page.html"),
+    ):
+        found = cli.ok(*command).out
+        if command[0] == "report":
+            found = (tmp_path / "page.html").read_text(encoding="utf-8")
+        for path in paths:
+            assert path in found, (command[0], path)
 
 
 @pytest.mark.parametrize(
