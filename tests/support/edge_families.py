@@ -9,6 +9,7 @@ from support.blocks import with_zeros
 from support.integer_bench import Bench
 from support.more_integer_families import recurrent_layer
 
+from edgekit.core.ops.activations import Tanh
 from edgekit.core.ops.arithmetic import Add, Mul, Sub
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
@@ -196,6 +197,12 @@ def matrices(b: Bench) -> None:
     b.result(Mul(), b.input(2, 32), b.input(2, 32), quant=b.quant(-8, 4))
 
 
+def tables(b: Bench) -> None:
+    """Functions of one number, of some, of whole vectors and of more."""
+    for n in (1, 15, 16, 64, 70, 200):
+        b.result(Tanh(), b.input(1, n), quant=b.quant())
+
+
 def widths(b: Bench) -> None:
     """Of whole vectors alone, and with rests of any size."""
     for channels in (1, 2, 3, 5, 6, 7, 8, 16, 32):
@@ -331,6 +338,7 @@ FAMILIES = (
     planes,
     points,
     matrices,
+    tables,
     widths,
     states,
     sums_by_the_rule,
