@@ -134,7 +134,7 @@ def numbers(graph: Graph) -> Iterator[tuple[str, Graph]]:
     yield "float32", graph
     shape = graph.type("x").shape
     samples = np.random.default_rng(2).normal(size=(2, *shape)).astype(np.float32)
-    yield "int8", api.quantize_model(graph, {"x": samples}, io="int8")[0]
+    yield "int8", api.quantize_model(graph, {"x": samples}, io="int8", strict_int8=True)[0]
 
 
 def program_of(program: Program, threads: int) -> str:

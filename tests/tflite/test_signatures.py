@@ -176,4 +176,4 @@ def test_an_entry_is_compared_with_what_was_converted_of_it(
     cli.ok("convert", path, "--signature", "plus", "-o", made)
     table = cli.ok("diff", path, made, "--signature", "plus").out.splitlines()
     layer, _, _, alone, accumulated, *_ = table[1].split()
-    assert (layer, alone, accumulated) == ("plus", "exact", "exact")
+    assert (layer, alone, accumulated) == ("add_0", "exact", "exact")
