@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.each_target import drive, load
+from support import boards, each_target
+from support.each_target import drive
 from support.kernel_records import expecting
 from support.language_models import folder as model_folder
 
@@ -16,11 +17,14 @@ from edgekit.core import simulate
 from edgekit.core.builder import Builder
 from edgekit.core.ops.attention import CachedAttention
 from edgekit.core.ops.softmax import Softmax
+from edgekit.core.target import Target
 from edgekit.core.types import Array, DType, Type
 
 TARGETS = (
     "host",
     "cortex-m4",
+    "cortex-m7",
+    "cortex-m33",
     "cortex-m55",
     "x86-64-avx2",
     "x86-64-avx512",
@@ -47,6 +51,10 @@ SHAPES = (
     (7, 3, (2000,), 48),
 )
 KEYS = 48
+
+
+def load(name: str) -> Target:
+    return each_target.load(name) if name in each_target.TARGETS else boards.load(name, "zig")
 
 
 @pytest.mark.parametrize("name", TARGETS)

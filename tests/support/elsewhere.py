@@ -18,7 +18,8 @@ class TensorElsewhere(torch.Tensor):
 
     @staticmethod
     def __new__(cls, here: torch.Tensor) -> "TensorElsewhere":
-        made: TensorElsewhere = torch.Tensor._make_wrapper_subclass(  # type: ignore[attr-defined]  # torch's
+        wrapper: Any = torch.Tensor
+        made: TensorElsewhere = wrapper._make_wrapper_subclass(
             cls,
             here.size(),
             strides=here.stride(),

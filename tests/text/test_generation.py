@@ -12,6 +12,8 @@ from support.language_models import folder as model_folder
 from support.tokenizers import tokenizer_json
 
 import edgekit
+from edgekit.codegen.packages._text import text_of
+from edgekit.codegen.program import compile_graph
 from edgekit.converters.file_formats.json_record import Record
 from edgekit.converters.files import parse_json
 from edgekit.converters.transformers.tokenizer import parse
@@ -19,6 +21,7 @@ from edgekit.core import ek_file, flatbuffer
 from edgekit.core.ek_tokenizer import tokenizer_of, tokenizer_record
 from edgekit.core.reasons import DamageError
 from edgekit.core.simulate import Session
+from edgekit.core.target import load
 from edgekit.core.text.sampler import Sampler
 from edgekit.generation import continued
 
@@ -58,6 +61,16 @@ def test_texts_of_ring_buffers_have_no_end(chunk: int, tmp_path: Path) -> None:
     assert [*continued(ring, START, sampler, 50)] == expected
     mixed = edgekit.convert(model_folder("qwen2-windows")(tmp_path), dims={"positions": 12})
     assert len([*continued(mixed, START, sampler, 50)]) == 10  # the last one is behind the last position
+
+
+def test_packages_have_room_for_long_texts_where_all_caches_are_rings(tmp_path: Path) -> None:
+    tiny_tokenizer.write(model_folder("mistral-windows")(tmp_path))
+    ring = edgekit.convert(tmp_path, dims={"positions": 12})
+    whole = edgekit.convert(tmp_path, dims={"positions": 3})
+    for graph, positions in ((ring, 4096), (whole, 3)):
+        text = text_of(compile_graph(graph, load("wasm32")))
+        assert text is not None
+        assert (text.positions, text.bytes) == (positions, 8 * positions)
 
 
 def test_text_goes_on_where_it_ended(tiny_llama: Path) -> None:

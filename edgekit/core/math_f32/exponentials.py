@@ -32,7 +32,7 @@ def _parts(x: Array) -> tuple[Array, Array, Array]:
     return n, high, low
 
 
-def exp_normal(x: Array) -> Array:
+def _normal(x: Array) -> Array:
     """exp(x) where neither overflow nor a subnormal result is possible."""
     n, high, low = _parts(x)
     y: Array = (high + low) * pow2(n)
@@ -99,7 +99,7 @@ def sigmoid(x: Array) -> Array:
 
 def tanh(x: Array) -> Array:
     a = np.abs(x)
-    e = exp_normal(_TWO * select(a < 10, a, 10))
+    e = _normal(_TWO * select(a < 10, a, 10))
     large = _ONE - _TWO / (e + _ONE)
     small = a + a * (a * a) * poly("tanh", a * a)
     return np.copysign(select(a >= np.float32(0.9), large, small), x)
@@ -107,7 +107,7 @@ def tanh(x: Array) -> Array:
 
 def erf(x: Array) -> Array:
     a = np.abs(x)
-    large = _ONE - exp_normal(poly("log_erfc", select(a < 4, a, 4)))
+    large = _ONE - _normal(poly("log_erfc", select(a < 4, a, 4)))
     small = a + a * poly("erf", a * a)
     return np.copysign(select(a >= 1, large, small), x)
 
