@@ -75,11 +75,8 @@ class ByteRows:
         return self._unscaled(own)
 
     def as_float(self, total: Expr) -> Expr:
-        """The nearest one: of large integers, languages promise one of both neighbours."""
-        if self.products.is_exact:
-            return total.to(F32)
-        whole = self.k.let("whole", total)
-        return (whole >> 12).to(F32) * 4096 + (whole & 4095).to(F32)
+        """The nearest one."""
+        return total.to(F32) if self.products.is_exact else _floats.nearest(self.k.let("whole", total))
 
     def rounded(self, product: Expr) -> Expr:
         """Before something is added."""

@@ -61,6 +61,11 @@ def rounded(product: Expr, nothing: Expr) -> Expr:
     return (product.bits(U32) ^ nothing).bits(F32)
 
 
+def nearest(whole: Expr) -> Expr:
+    """The nearest float to a large integer: languages promise one of both neighbours."""
+    return (whole >> 12).to(F32) * 4096 + (whole & 4095).to(F32)
+
+
 def label(limits: Limits) -> str:
     """Of a kernel with such limits."""
     return "".join(f"_{name}" for name, is_given in zip(("lo", "hi"), limits, strict=True) if is_given)

@@ -19,11 +19,11 @@ from edgekit.codegen.gpu.kernels import pool2d
 from edgekit.codegen.gpu.quotient import divided
 from edgekit.codegen.gpu.use import GpuCall, UnsupportedError, integer, integers, real
 from edgekit.core.ops import Call
+from edgekit.core.ops.attention import LAST
 from edgekit.core.types import DType
 
 CALLS = ("cached_attention",)
 _QUERIES = 4  # of a work-group
-_LAST = (1 << 31) - 1  # position
 
 
 def use(call: Call) -> GpuCall:
@@ -58,7 +58,7 @@ def _kernel(of_index: DType, together: int, has_fours: bool, pieces: int, has_wi
     first = k.let("first", k.group_number % blocks * together)
     own = [k.let("query", function("min", first + r, queries - 1)) for r in range(together)]
     if has_window:
-        window, last = k.constant("window"), k.let("last", clamped(at[own[0]], 0, _LAST))
+        window, last = k.constant("window"), k.let("last", clamped(at[own[0]], 0, LAST))
         seen = [k.let("seen", select(last < window, last + 1, window))]
         oldest = k.let("oldest", (last - (seen[0] - 1)) % keys)
         # Tiles end where the ring ends: those behind it begin at row 0.

@@ -12,14 +12,15 @@ from edgekit.codegen.gpu.ast import F32, I32, U32, Expr, GpuKernel, dot4, functi
 from edgekit.codegen.gpu.builder import GROUP, KernelBuilder
 from edgekit.codegen.gpu.elements import elements, indices
 from edgekit.codegen.gpu.fixed import clamped
+from edgekit.codegen.gpu.kernels import _floats
 from edgekit.codegen.gpu.quotient import quotient
 from edgekit.codegen.gpu.use import GpuCall, integer, integers, real
 from edgekit.core.ops import Call
+from edgekit.core.ops.attention import LAST
 from edgekit.core.ops.quantized_attention import FRACTION, LARGEST, MAX_SCORE, POWERS
 from edgekit.core.types import DType
 
 CALLS = ("cached_attention_s8",)
-_LAST = (1 << 31) - 1  # position
 _ONE = 0x3F800000  # the bits of 1.0
 
 
@@ -51,7 +52,7 @@ def _kernel(of_index: DType, has_fours: bool, pieces: int, has_window: bool) -> 
 
     query = k.let("query", k.group_number)
     head_row = k.let("row", query // queries // repeat * keys)
-    last = k.let("last", clamped(at[query % queries], 0, _LAST))
+    last = k.let("last", clamped(at[query % queries], 0, LAST))
     seen = k.let("seen", select(last < most, last + 1, most))
     first = k.let("first", (last - (seen - 1)) % keys if has_window else number(0, I32))
     before = k.let("before", function("min", seen, keys - first))  # up to the end of a ring
@@ -110,7 +111,7 @@ def _kernel(of_index: DType, has_fours: bool, pieces: int, has_window: bool) -> 
         unit = k.let("unit", _pow2(highest - above - FRACTION).bits(F32))
         k.set(total, total * shrink + whole.to(F32) * unit)
         for result, part in zip(results, sums, strict=True):
-            k.set(result, result * shrink + _nearest(k, part) * grow.bits(F32))
+            k.set(result, result * shrink + _floats.nearest(part) * grow.bits(F32))
     part_of_one = k.let("part", quotient(k, number(_ONE, U32), total.bits(U32)).bits(F32))
     for piece, result in enumerate(results):
         place = k.let("place", k.within + piece * GROUP)
@@ -138,8 +139,3 @@ def _power(k: KernelBuilder, score: Expr) -> Expr:
 def _pow2(n: Expr) -> Expr:
     """The bits of a power of 2; 0 where it is not normal."""
     return select(n < -126, number(0, I32), (n + 127) << 23)
-
-
-def _nearest(k: KernelBuilder, whole: Expr) -> Expr:
-    """The nearest float: languages promise one of both neighbours."""
-    return (whole >> 12).to(F32) * 4096 + (whole & 4095).to(F32)

@@ -18,7 +18,7 @@ from edgekit.core.ops._indexed import check_index
 from edgekit.core.types import Array, DType, Type
 
 _BLOCK, _LANES = 64, 4  # keys that share a largest score, and sums of a dot product
-_LAST = (1 << 31) - 1  # position of windows
+LAST = (1 << 31) - 1  # position of windows
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class CachedAttention(Op):
         """Those that a query sees, the oldest position first."""
         if not self.window:
             return np.arange(min(max(at, 0), keys - 1) + 1)
-        last = min(max(at, 0), _LAST)
+        last = min(max(at, 0), LAST)
         return np.arange(max(0, last + 1 - self.window), last + 1) % keys
 
     def _query(self, q: Array, k: Array, v: Array, _: Array) -> Array:
