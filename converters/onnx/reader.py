@@ -34,6 +34,7 @@ from edgekit.converters.onnx.check import (
 from edgekit.converters.onnx.functions import bound_nodes, has_schema_function, schema_function
 from edgekit.converters.onnx.tensor_list import Edge
 from edgekit.converters.semantics import selected_rows
+from edgekit.converters.semantics.keras_paths import NamedOperator, layer_paths
 from edgekit.converters.tensor import Tensor
 from edgekit.core import suggest
 from edgekit.core.builder import Builder
@@ -122,6 +123,7 @@ class OnnxImporter:
         self.scope: dict[str, Edge] = {}  # of the nodes that are being imported
         self.nested = 0  # graphs of attributes that are being imported, one in the other
         self.unrolled = 0  # nodes of such graphs, once for each time that they were imported
+        self.paths = _keras_paths(model)
         self.asked: list[tuple[str, str]] = []  # nodes in them that ask for a shape, and the edges of which
 
     def run(self, name: str, source: Source) -> Graph:
@@ -213,7 +215,7 @@ class OnnxImporter:
         try:
             for i, node in enumerate(nodes):
                 here = f"{origin}/{label(node, i)}" if origin else label(node, i)
-                self.builder.origin = here
+                self.builder.origin = here if origin else self.paths.get(node.name) or here
                 with blame(f"node {here}"):
                     self._count(bool(self.nested))
                     lost = [name for name in node.input if name and name not in scope]
@@ -301,6 +303,15 @@ class OnnxImporter:
         finally:
             self.opsets = outer
         return [scope.get(name) for name in body.output]
+
+
+def _keras_paths(model: ModelProto) -> dict[str, str]:
+    """The layers of a model that was TensorFlow's, by the names of their nodes."""
+    if model.producer_name != "tf2onnx":
+        return {}
+    nodes = model.graph.node
+    found = layer_paths([NamedOperator(n.op_type, (n.name,), "".join(n.input[1:2])) for n in nodes])
+    return {node.name: path for node, path in zip(nodes, found, strict=True)}
 
 
 def _unsupported_op(node: NodeProto, where: str) -> EdgeKitError:

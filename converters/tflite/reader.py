@@ -17,6 +17,7 @@ import numpy as np
 from edgekit.converters.blame import HINT
 from edgekit.converters.inputs import Bindings
 from edgekit.converters.naming import ModelState, named_graph
+from edgekit.converters.semantics.keras_paths import NamedOperator, layer_paths
 from edgekit.converters.tensor import Tensor
 from edgekit.converters.tflite import FORMAT as FORMAT
 from edgekit.converters.tflite import SUFFIXES as SUFFIXES
@@ -183,8 +184,9 @@ class TfliteImporter:
         names = [self._code(op) for op in operators]
         if not all(map(_is_known, names)):
             raise_all(list(self._unsupported()))
-        for number, (op, kind) in enumerate(zip(operators, names, strict=True)):
-            name = f"{_plain(kind)}_{number}"
+        paths = layer_paths([self._named(op, kind) for op, kind in zip(operators, names, strict=True)])
+        for number, (op, kind, path) in enumerate(zip(operators, names, paths, strict=True)):
+            name = path or f"{_plain(kind)}_{number}"
             self.builder.origin = name
             if kind not in VARIABLES and kind not in CONTROL_FLOW:
                 self._import(op, kind, name, scope)
@@ -197,6 +199,14 @@ class TfliteImporter:
             except EdgeKitError as error:
                 error.where = error.where or f"node {name}"
                 raise
+
+    def _named(self, op: Table, kind: str) -> NamedOperator:
+        """What its tensors' names say of an operator; those of variables have no model in front."""
+        if kind in VARIABLES:
+            return NamedOperator(kind, ())
+        names = [self.tensors[i].text(3) for i in self._indices(op, 2) if i >= 0]
+        weights = [self.tensors[i].text(3) for i in self._indices(op, 1)[1:2] if i >= 0]
+        return NamedOperator(kind, names, "".join(weights))
 
     def _unsupported(self) -> Iterator[EdgeKitError]:
         """An error for each operator without a handler, in the first graph and in those that it runs."""

@@ -150,6 +150,11 @@ class Graph:
         """The node that computes `name`; None for entries and constants."""
         return self._producers.get(name)
 
+    def origin(self, name: str) -> str:
+        """The layer of the source model that `name` comes from; empty for entries and constants."""
+        node = self.producer(name)
+        return node.origin if node else ""
+
     def users(self, name: str) -> Sequence[Node]:
         """The nodes that read `name`, in order. An exit may have none."""
         return self._users.get(name, ())

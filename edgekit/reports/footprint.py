@@ -40,12 +40,14 @@ def pruning(file: str, found: Pruned) -> list[str]:
         rows.append(("quality", f"{found.sqnr_db:.1f} dB, on {found.samples} samples that were held out"))
     if found.accuracy is not None and found.accuracy_before is not None:
         rows.append(("accuracy", f"{found.accuracy:.2%}, before {found.accuracy_before:.2%}"))
-    groups = [(shortened(g.name), g.before, g.after, f"{g.after / g.before:.0%}") for g in found.groups]
+    groups = [
+        (shortened(g.origin or g.name), g.before, g.after, f"{g.after / g.before:.0%}") for g in found.groups
+    ]
     lines = table(rows)
     if groups:
         lines += ["", *table(groups, ("channels of", "before", "after", "left"), "<>>>")]
     if found.blocks:
-        zeros = [(shortened(layer.name), f"{layer.share:.0%}") for layer in found.blocks]
+        zeros = [(shortened(layer.origin or layer.name), f"{layer.share:.0%}") for layer in found.blocks]
         lines += ["", *table(zeros, ("blocks of", "zero"), "<>")]
     return lines
 

@@ -207,8 +207,10 @@ def _tuned(given: TuningProblem, search: TuningSearch) -> Tuned:
     missed = []
     for limit, share in budget.excess(tried[closest].result).items():
         heavy = binding(tried[closest].result, limit, search.sensitivity)
-        name, amount = (heavy.layer, heavy.amount) if isinstance(heavy, LargestLayer) else (heavy, None)
-        missed.append(MissedLimit(limit, share, name, amount))
+        if isinstance(heavy, LargestLayer):
+            missed.append(MissedLimit(limit, share, heavy.layer, heavy.amount))
+        else:
+            missed.append(MissedLimit(limit, share, given.graph.origin(heavy) or heavy, None))
     best = search.best
     return Tuned(
         given.graph.name,

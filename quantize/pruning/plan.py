@@ -76,17 +76,19 @@ class Pruning:
 class PrunedGroup:
     """Channels that went together."""
 
-    name: str
+    name: str  # of their first tensor
     before: int
     after: int
+    origin: str = ""  # the layer that it comes from
 
 
 @dataclass(frozen=True)
 class ZeroBlocks:
     """A layer, and the share of its blocks that are zero."""
 
-    name: str
+    name: str  # of its result
     share: float
+    origin: str = ""
 
 
 @dataclass(frozen=True)
@@ -233,11 +235,11 @@ class PruningPlan:
 
     def report(self, graph: Graph, counts: Sequence[int]) -> Pruned:
         """What became of the model, which is this graph without so many units of each group."""
+        before = self.network.graph
         groups = tuple(
-            PrunedGroup(c.group.name, c.group.size, c.group.size - n)
+            PrunedGroup(c.group.name, c.group.size, c.group.size - n, before.origin(c.group.name))
             for c, n in zip(self.candidates if counts else (), counts, strict=True)
         )
-        before = self.network.graph
         quality = quality_of(before, graph, self.held) if self.held else None
         return Pruned(
             self.criterion,

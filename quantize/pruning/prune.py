@@ -41,7 +41,7 @@ def prune(
             smaller, plan.fitting, wanted.blocks, wanted.tile, fit=wanted.fit, progress=progress
         )
         smaller = simplify(smaller)
-    blocks = tuple(ZeroBlocks(name, share) for name, share in shares.items())
+    blocks = tuple(ZeroBlocks(name, share, masked.origin(name)) for name, share in shares.items())
     return smaller, replace(plan.report(smaller, counts), blocks=blocks)
 
 
