@@ -255,8 +255,11 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=30, help="of each decoder")
     wanted = parser.parse_args()
     if wanted.decoders:
-        found = list(gpu_decoders.rows(wanted.size, wanted.seconds))
-        print(f"{table(gpu_decoders.HEADER, found)}\n\n{OpenCLClock(wanted.library, time.perf_counter).name}")
+        found: list[list[str]] = []
+        for row in gpu_decoders.rows(wanted.size, wanted.seconds):
+            found.append(row)
+            print(f"{table(gpu_decoders.HEADER, found)}\n", flush=True)
+        print(OpenCLClock(wanted.library, time.perf_counter).name)
         return
     now = time.process_time if wanted.software else time.perf_counter
     if wanted.models_of_yours:

@@ -94,7 +94,10 @@ def _quotient(a: Expr, b: Expr) -> Expr:
 
 
 def _remainder(a: Expr, b: Expr) -> Expr:
-    return a % _safe(b)
+    """By a quotient: SPIR-V leaves remainders of negative integers (OpSRem) undefined on Vulkan, and some GPUs
+    compute other ones."""
+    safe = _safe(b)
+    return a - a // safe * safe if b.kind == I32 else a % safe
 
 
 def _modulus(a: Expr, b: Expr) -> Expr:
