@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import onnx
+from support.sites import site
+from support.tflite_to_onnx import float_tflite, translate
 
 from benchmarks.browser_models import fused_operators, with_float_ends
 from benchmarks.browser_pages import bundle, drive, install, named
@@ -23,8 +25,6 @@ from benchmarks.x86_networks import TINY, Network
 from benchmarks.x86_peers import quantized
 from edgekit import api
 from edgekit.core.ir import Graph
-from tests.support.sites import site
-from tests.support.tflite_to_onnx import float_tflite, translate
 
 OURS = "EdgeKit"
 # Peers, and what of their packages a page loads beside the bundle.

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import onnx
+from support.sites import site
 
 from benchmarks.browser_decoder import (
     PROMPT,
@@ -34,7 +35,6 @@ from benchmarks.results import load_before, machine, table, write_section
 from edgekit import api
 from edgekit.codegen.compilation import wasm
 from edgekit.core.ir import Graph
-from tests.support.sites import site
 
 OURS = "EdgeKit"
 SIZE = SIZES["15 M"]

@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import chain
 from multiprocessing import Pool
 from pathlib import Path
 from typing import Any
@@ -214,12 +215,10 @@ def main() -> None:
         own = [name for name in missing if likes[name] == name]
         parts = [pool.imap(partial(of_layers, name, optimize), jobs) for name in own]
         some = partial(of_network, missing, optimize)
-        parts += [pool.imap(some, range(len(list(networks()))))] if missing else []
-        for part in parts:
-            for each in part:
-                for one in each if isinstance(each, list) else [each]:
-                    file.write(json.dumps(asdict(one)) + "\n")
-                    found.append(one)
+        of_networks = pool.imap(some, range(len(list(networks())) if missing else 0))
+        for one in chain(*parts, chain.from_iterable(of_networks)):
+            file.write(json.dumps(asdict(one)) + "\n")
+            found.append(one)
     rows = []
     FOLDER.mkdir(exist_ok=True)
     for name, like in likes.items():

@@ -13,6 +13,7 @@ from typing import Any
 import flatbuffers
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
+from support.tflite_to_onnx import float_tflite
 
 from edgekit.core.ir import Graph, Node
 from edgekit.core.ops.arithmetic import Add
@@ -22,7 +23,6 @@ from edgekit.core.ops.pool2d import Pool2d
 from edgekit.core.ops.reduce import Reduce
 from edgekit.core.ops.reshape import Reshape
 from edgekit.core.types import Array
-from tests.support.tflite_to_onnx import float_tflite
 
 SIGNATURE, INPUT, OUTPUT = "serving_default", "x", "y"
 

@@ -26,6 +26,7 @@ from typing import Any
 from benchmarks import gpu_decoders
 from benchmarks.gpu_clocks import Clock, Now, OpenCLClock, VulkanClock
 from benchmarks.gpu_networks import Network, large, small, whole
+from benchmarks.llama_cpp import SIZES
 from benchmarks.results import machine, table, write_section
 from edgekit import api
 from edgekit.codegen.gpu.ast import F32X4, I32, U32, U32X4, GpuKernel, dot4, number, splat
@@ -249,9 +250,7 @@ def main() -> None:
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--software", action="store_true")
     parser.add_argument("--decoders", action="store_true", help="tokens a second, by OpenCL")
-    parser.add_argument(
-        "--size", choices=gpu_decoders.SIZES, action="append", help="of decoders, all by default"
-    )
+    parser.add_argument("--size", choices=SIZES, action="append", help="of decoders, all by default")
     parser.add_argument("--seconds", type=float, default=30, help="of each decoder")
     wanted = parser.parse_args()
     if wanted.decoders:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+from support.tflite_to_onnx import translate
 
 from benchmarks import x86_ncnn
 from benchmarks.gpu_clocks import Now, VulkanClock, VulkanNetwork, shortest
@@ -21,7 +22,6 @@ from edgekit.core import simulate
 from edgekit.core.ir import Graph
 from edgekit.core.passes.stored_weights import widened_weights
 from edgekit.core.types import Array
-from tests.support.tflite_to_onnx import translate
 
 _TURNS = 4
 _SMALL = {
@@ -29,7 +29,10 @@ _SMALL = {
     "keyword": ("kws_ref_model_float32", "kws_ref_model"),
     "visual wake words": ("vww_96_float", "vww_96_int8"),
 }
-_LARGE = {"MobileNetV2 224": "mobilenet_v2", "ResNet-18 224": "resnet18"}  # names of tests.support.networks
+_LARGE = {
+    "MobileNetV2 224": "mobilenet_v2",
+    "ResNet-18 224": "resnet18",
+}  # names of tests/support/networks.py
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,7 @@ def small(models: Path) -> Iterator[Network]:
 
 def large() -> Iterator[Network]:
     """Of torch, with random weights."""
-    networks = import_module("tests.support.networks")
+    networks = import_module("support.networks")
     with tempfile.TemporaryDirectory() as folder:
         for title, name in _LARGE.items():
             source = networks.export(name, "torchscript", Path(folder))

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
+from unittest.mock import patch
 
 from benchmarks.calibration_graph import Layers
 from benchmarks.calibration_plans import PLANS
@@ -19,6 +20,7 @@ from edgekit.codegen.cost import bench, counting
 from edgekit.codegen.execution import runner
 from edgekit.codegen.kernels import sources
 from edgekit.codegen.kernels.kernel_files import Variant
+from edgekit.codegen.kernels.selection import cheapest
 from edgekit.codegen.program import Program, ProgramCall, compile_graph
 from edgekit.core import target as targets
 from edgekit.core.ir import Graph
@@ -57,18 +59,15 @@ class Layer:
 @contextmanager
 def turned(by: int) -> Iterator[dict[str, int]]:
     """Calls take the kernel so many places behind the chosen one, of those that fit: how many, by result."""
-    plain, fitting = sources.cheapest, dict[str, int]()
+    plain, fitting = cheapest, dict[str, int]()
 
     def other(call: Call, found: Sequence[Variant], target: Target, operands: Sequence[str]) -> Variant:
         best = plain(call, found, target, operands)
         fitting[call.args[-1].name] = len(found)
         return found[(found.index(best) + by) % len(found)]
 
-    sources.cheapest = other
-    try:
+    with patch.object(sources, "cheapest", other):
         yield fitting
-    finally:
-        sources.cheapest = plain
 
 
 def graph(seed: int, plan: int) -> Graph:

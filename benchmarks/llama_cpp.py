@@ -215,16 +215,14 @@ def ours(library: ctypes.CDLL, given: Array) -> Run:
     return lambda: timed(lambda: library.prompt(pointer), lambda at: library.token(pointer, at))
 
 
-@ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p)
-def _quiet(level: int, text: bytes, data: int) -> None:
-    """What llama.cpp says is not printed."""
+_QUIET = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p)(lambda *_: None)  # no log
 
 
 def llama(model: Path, threads: int, given: Array) -> Run:
     """llama.cpp as it is by default, beside the number of threads and sizes."""
     from llama_cpp import llama_cpp as api
 
-    api.llama_log_set(_quiet, None)
+    api.llama_log_set(_QUIET, None)
     api.llama_backend_init()
     loaded = api.llama_model_load_from_file(str(model).encode(), api.llama_model_default_params())
     wanted = api.llama_context_default_params()

@@ -70,11 +70,11 @@ def compiled(source: Path, target: str, folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     for name, command in (("cc", "cc"), ("c++", "c++"), ("ar", "ar"), ("ranlib", "ranlib")):
         platform = f"-target aarch64-linux-musl -mcpu=generic+{_FEATURES[target]}"
-        options = f" {platform}" if name.startswith("c") else ""
+        switches = f" {platform}" if name.startswith("c") else ""
         script = f"""#!/bin/bash
 words=() # zig names processors by -mcpu alone
 for word in "$@"; do [[ $word == -march=* ]] || words+=("$word"); done
-exec {sys.executable} -m ziglang {command}{options} "${{words[@]}}"
+exec {sys.executable} -m ziglang {command}{switches} "${{words[@]}}"
 """
         (folder / name).write_text(script)
         (folder / name).chmod(0o755)
@@ -89,8 +89,8 @@ exec {sys.executable} -m ziglang {command}{options} "${{words[@]}}"
     includes = [f"-I{source / name}" for name in ("include", "ggml/include")]
     libraries = [made / "src" / "libllama.a"]
     libraries += [made / "ggml" / "src" / f"libggml{name}.a" for name in ("", "-cpu", "-base")]
-    once = ["-O2", "-static", "-x", "c", _HERE / "llama_cpp_once.c", "-x", "none", *libraries]
-    _call(folder / "c++", *includes, *once, "-o", folder / "run")
+    main: list[str | Path] = ["-x", "c", _HERE / "llama_cpp_once.c", "-x", "none"]
+    _call(folder / "c++", *includes, "-O2", "-static", *main, *libraries, "-o", folder / "run")
     return folder / "run"
 
 

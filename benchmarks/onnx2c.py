@@ -22,6 +22,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 from onnx import helper, numpy_helper
+from support.tflite_to_onnx import translate
 
 from benchmarks.results import machine, table, write_section
 from edgekit import api
@@ -33,7 +34,6 @@ from edgekit.converters.onnx.reader import convert
 from edgekit.core import target
 from edgekit.core.ir import Graph
 from edgekit.core.passes.simplify import simplify
-from tests.support.tflite_to_onnx import translate
 
 NETWORKS = {
     "image classification": "pretrainedResnet",

@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 from importlib import import_module
@@ -17,7 +16,6 @@ from pathlib import Path
 
 from benchmarks.results import machine, table, write_section
 from edgekit.playground.assembly import CLANG, PYODIDE, assemble
-from scripts import pyodide
 
 _TESTS = Path(__file__).parent.parent / "tests"
 _LIMIT = 10  # seconds
@@ -32,12 +30,11 @@ export default async (page) => {
 
 def in_chromium(folder: Path, rounds: int) -> float:
     """Seconds until the page waits for a model; each visit is the first of its browser."""
-    sys.path.append(str(_TESTS))  # where its helpers look for each other
     browser, site = import_module("support.node_tools").browser, import_module("support.sites").site
     with tempfile.TemporaryDirectory() as scratch, site(folder) as url:
         ready = Path(scratch) / "ready.mjs"
         ready.write_text(_READY)
-        found = []
+        found: list[float] = []
         for _ in range(rounds):
             with browser("chromium") as chromium:
                 found.append(chromium.visit(f"{url}/", ready).result)
@@ -49,7 +46,7 @@ def in_node(folder: Path, rounds: int) -> float:
     found = []
     for _ in range(rounds):
         start = time.perf_counter()
-        command = ["node", _TESTS / "browser" / "session.mjs", folder, "cortex-m4"]
+        command: list[str | Path] = ["node", _TESTS / "browser" / "session.mjs", folder, "cortex-m4"]
         subprocess.run(command, check=True, capture_output=True)
         found.append(time.perf_counter() - start)
     return statistics.median(found)
@@ -62,7 +59,8 @@ def main() -> None:
     rounds = parser.parse_args().rounds
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        assemble(pyodide.pyodide(), pyodide.clang(), folder)
+        files = import_module("scripts.pyodide")  # as tests import it
+        assemble(files.pyodide(), files.clang(), folder)
         seconds = {"Chromium": in_chromium(folder, rounds), "Node": in_node(folder, rounds)}
     text = table(["start in", "seconds"], [[where, f"{taken:.1f}"] for where, taken in seconds.items()])
     text += f"\n\nMedians of {rounds} starts with nothing in a cache; {_LIMIT} s are allowed. Files come from"

@@ -142,7 +142,8 @@ class Row:
         """Of parts of the same data."""
 
         def of(kind: str) -> int:
-            return round(sum(getattr(row, kind) for row in rows) / len(rows))
+            total: float = sum(getattr(row, kind) for row in rows)
+            return round(total / len(rows))
 
         tests = sum(row.tests for row in rows)
         right = sum(row.accuracy * row.tests for row in rows)

@@ -33,6 +33,7 @@ from onnxruntime.quantization import (
     quantize_static,
 )
 from onnxruntime.quantization.shape_inference import quant_pre_process
+from support.tflite_to_onnx import translate
 
 from benchmarks import batch_norms, float_tflite, litert
 from benchmarks.onnx2c import NETWORKS
@@ -44,7 +45,6 @@ from edgekit.core.ir import Graph
 from edgekit.core.passes.simplify import simplify
 from edgekit.core.types import Array
 from edgekit.quantize.settings import EFFORTS
-from tests.support.tflite_to_onnx import translate
 
 _NOTE = """\
 Signal-to-noise ratio of the outputs, before a softmax, on samples held out of calibration. EdgeKit, with

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from support.networks import EncoderLayer
+from support.networks import network as reference_network
 from torch import Tensor, nn
 
 from edgekit.core.types import Array
-from tests.support.networks import EncoderLayer
-from tests.support.networks import network as reference_network
 
 
 @dataclass(frozen=True)

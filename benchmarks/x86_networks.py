@@ -15,14 +15,14 @@ import flatbuffers
 import numpy as np
 import onnx
 from ai_edge_litert import schema_py_generated as schema
+from support.networks import export
+from support.tflite_to_onnx import float_tflite, translate
 
 from benchmarks.float_tflite import written
 from edgekit import api
 from edgekit.core.ir import Graph
 from edgekit.core.ops.transpose import Transpose
 from edgekit.core.types import Array
-from tests.support.networks import export
-from tests.support.tflite_to_onnx import float_tflite, translate
 
 TINY = {
     "image classification": ("pretrainedResnet", "pretrainedResnet_quant"),

@@ -84,7 +84,7 @@ class ModelFile:
         """What the other runtime runs in the place of `path`."""
         if not self.float_weights:
             return path
-        from tests.support.tflite_to_onnx import float_tflite
+        from support.tflite_to_onnx import float_tflite
 
         made = folder / f"float_{path.name}"
         made.write_bytes(float_tflite(path))
@@ -109,7 +109,7 @@ def with_drawn_weights(model: onnx.ModelProto) -> onnx.ModelProto:
     """The model with random constants in the place of ConstantOfShape: onnx ships architectures so. Weights
     keep the variance of what they multiply; scales, means and variances are positive, around 1."""
     shapes = {x.name: numpy_helper.to_array(x) for x in model.graph.initializer}
-    kept = []
+    kept: list[onnx.NodeProto] = []
     for node in model.graph.node:
         if node.op_type == "ConstantOfShape" and node.input[0] in shapes:
             shape = tuple(int(n) for n in shapes[node.input[0]])
@@ -123,7 +123,7 @@ def with_drawn_weights(model: onnx.ModelProto) -> onnx.ModelProto:
     for entries in (model.graph.initializer, model.graph.input):
         items = [item for item in entries if item.name in used]
         del entries[:]
-        entries.extend(items)  # type: ignore[arg-type]  # each gets back its own kind
+        entries.extend(items)  # each gets back its own kind
     return model
 
 

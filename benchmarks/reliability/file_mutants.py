@@ -12,7 +12,6 @@ import json
 import os
 import re
 import resource
-import sys
 import tempfile
 import time
 from collections import Counter
@@ -24,14 +23,11 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from support.file_mutants import MEMORY, SECONDS, formats, judge, limit_memory, prepare
+
 from benchmarks.results import RELIABILITY, table, write_section
 
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "tests"))
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy; processes share the cores
-
-from support.file_mutants import MEMORY, SECONDS, formats, judge, limit_memory, prepare  # noqa: E402 - needs the path
-
 STATE = ROOT / "build" / "reliability" / "file_mutants.jsonl"
 _BLOCK = 250  # seeds of one format that a process takes at a time
 _HANGING = 300  # seconds on the clock without a mutant done: the process sits in code that no signal ends

@@ -8,31 +8,27 @@ import os
 import pkgutil
 import re
 import subprocess
-import sys
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ops import cases
+from support import c_harness
+from support.generated import units
+from support.nets import Net
+from support.op_cases import Case, as_graph
+from support.stateful import random_graph
+
 from benchmarks.results import RELIABILITY, table, write_section
+from edgekit.codegen.compilation.publish import write
+from edgekit.codegen.printing.render import Optimize, render, sources
+from edgekit.codegen.program import Program, compile_graph
+from edgekit.core import target
+from edgekit.core.ops.arithmetic import Neg
+from edgekit.core.ops.roi_align import RoiAlign
 
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "tests"))
-
-from ops import cases  # noqa: E402 - needs the path
-from support import c_harness  # noqa: E402
-from support.generated import units  # noqa: E402
-from support.nets import Net  # noqa: E402
-from support.op_cases import Case, as_graph  # noqa: E402
-from support.stateful import random_graph  # noqa: E402
-
-from edgekit.codegen.compilation.publish import write  # noqa: E402
-from edgekit.codegen.printing.render import Optimize, render, sources  # noqa: E402
-from edgekit.codegen.program import Program, compile_graph  # noqa: E402
-from edgekit.core import target  # noqa: E402
-from edgekit.core.ops.arithmetic import Neg  # noqa: E402
-from edgekit.core.ops.roi_align import RoiAlign  # noqa: E402
-
 FOLDER = ROOT / "build" / "reliability" / "fuzz_c"  # programs, and inputs that led somewhere new
 _NODES = 12  # cases of a model
 _CASES = 48  # of an operator at most

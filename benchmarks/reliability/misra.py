@@ -14,7 +14,6 @@ import os
 import pkgutil
 import re
 import subprocess
-import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,24 +22,21 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from ops import cases
+from support.exports import SAMPLES
+from support.misra import MODEL, PAGE, deviations, findings, required
+from support.op_cases import Case, as_graph
+
 from benchmarks.results import RELIABILITY, table, write_section
+from edgekit import api
+from edgekit.codegen.compilation.publish import write
+from edgekit.codegen.lowering.compact_weights import fit
+from edgekit.codegen.printing.render import render
+from edgekit.core import target
+from edgekit.core.ir import Graph
+from edgekit.core.types import DType
 
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "tests"))
-
-from ops import cases  # noqa: E402 - needs the path
-from support.exports import SAMPLES  # noqa: E402
-from support.misra import MODEL, PAGE, deviations, findings, required  # noqa: E402
-from support.op_cases import Case, as_graph  # noqa: E402
-
-from edgekit import api  # noqa: E402
-from edgekit.codegen.compilation.publish import write  # noqa: E402
-from edgekit.codegen.lowering.compact_weights import fit  # noqa: E402
-from edgekit.codegen.printing.render import render  # noqa: E402
-from edgekit.core import target  # noqa: E402
-from edgekit.core.ir import Graph  # noqa: E402
-from edgekit.core.types import DType  # noqa: E402
-
 CACHE = ROOT / "build" / "reliability" / "misra"
 _TARGETS = {"portable C": "host", "Cortex-M4": "cortex-m4", "Cortex-M55": "cortex-m55"}
 

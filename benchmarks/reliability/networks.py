@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -132,7 +133,7 @@ class Layers:
 
     def recurrent(self, x: str, size: int, op: Op) -> str:
         """Over the rows of x [T, 1, n]."""
-        gates = {Lstm: 4, Gru: 3, Rnn: 1}[type(op)]  # type: ignore[index]  # one of these
+        gates = {Lstm: 4, Gru: 3, Rnn: 1}[type(op)]  # one of these
         sums = self.dense(x, gates * size)
         r = self.rng.standard_normal((gates * size, size)) * size**-0.5
         zeros = [np.zeros((1, size))] * (2 if isinstance(op, Lstm) else 1)
@@ -344,7 +345,7 @@ def chain(n: Layers) -> Graph:
     return n.graph(n.dense(n.mean(x) if rng.random() < 0.5 else n.flat(x), int(rng.integers(2, 12))))
 
 
-def quantized(graph: Callable[[], Graph], **options: str) -> Graph:
+def quantized(graph: Callable[[], Graph], **options: Any) -> Graph:
     """With ranges of random inputs: what a run takes does not depend on what weights are good for."""
     made, _ = api.quantize_model(graph(), "random", calibrate="minmax", **options)
     return made

@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import onnx
+from support.large_models import FAMILIES
 
 from benchmarks.results import RELIABILITY, table, write_section
 from edgekit.codegen.compilation.build import generate
@@ -16,7 +17,6 @@ from edgekit.codegen.program import compile_graph
 from edgekit.converters.onnx import reader as onnx_reader
 from edgekit.core import ek_file, target
 from edgekit.core.passes.simplify import simplify
-from tests.support.large_models import FAMILIES
 
 SMALL, LARGE = 3_750, 30_000
 _STEPS = ("convert", "plan", "write C")

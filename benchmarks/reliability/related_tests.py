@@ -125,7 +125,8 @@ class Recorder:
             return kernel
 
         variant_of.watched = True  # type: ignore[attr-defined]
-        module.variant_of, module._instantiate = variant_of, made
+        for name, watched in (("variant_of", variant_of), ("_instantiate", made)):
+            setattr(module, name, watched)
 
     def write(self, path: Path, state: str) -> None:
         """The record of a test file: lines and kernels by the index of a test."""

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import sys
-import tarfile
+import shutil
 import tempfile
 from collections.abc import Mapping
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks.results import RELIABILITY, table, write_section
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
-
 from support.packages import built, built_elsewhere, copied
+
+from benchmarks.results import RELIABILITY, table, write_section
 
 _SDIST = "from the unpacked sdist"
 
@@ -24,8 +21,7 @@ def builds(scratch: Path) -> Mapping[str, Path]:
     made = {name: scratch / name for name in ("plain", "elsewhere", "sdist")}
     built(copied(scratch / "source"), made["plain"])
     built_elsewhere(scratch / "other", made["elsewhere"])
-    with tarfile.open(next(made["plain"].glob("*.tar.gz"))) as sdist:
-        sdist.extractall(scratch / "unpacked", filter="data")
+    shutil.unpack_archive(next(made["plain"].glob("*.tar.gz")), scratch / "unpacked")
     built(next((scratch / "unpacked").iterdir()), made["sdist"])
     return {
         "from a copy of the checkout": made["plain"],

@@ -9,9 +9,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import os
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,22 +17,18 @@ from dataclasses import asdict, dataclass, field
 from itertools import count
 from pathlib import Path
 
+from support import c_harness
+from support.file_mutants import accepted, formats, prepare
+from support.generated import units
+
 from benchmarks.results import RELIABILITY, table, write_section
+from edgekit.codegen.compilation.publish import write
+from edgekit.codegen.printing.render import Optimize, render, sources
+from edgekit.codegen.program import Program, compile_graph
+from edgekit.core import target
+from edgekit.core.errors import EdgeKitError
 
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "tests"))
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy
-
-from support import c_harness  # noqa: E402 - needs the path
-from support.file_mutants import accepted, formats, prepare  # noqa: E402 - needs the path
-from support.generated import units  # noqa: E402
-
-from edgekit.codegen.compilation.publish import write  # noqa: E402
-from edgekit.codegen.printing.render import Optimize, render, sources  # noqa: E402
-from edgekit.codegen.program import Program, compile_graph  # noqa: E402
-from edgekit.core import target  # noqa: E402
-from edgekit.core.errors import EdgeKitError  # noqa: E402
-
 STATE = ROOT / "build" / "reliability" / "sanitizers.jsonl"
 _BATCH = 16  # models of a program
 _WEIGHTS = 32 << 10  # bytes at most: C text of more takes longer, and breaks no other way

@@ -18,17 +18,13 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+from support.random_networks.families import FAMILIES, Block, make, run, wrong_in_c
+from support.random_networks.judge import judged
+from support.random_networks.trial import Recipe, RuntimeRefusalError, UnfitError
+
 from benchmarks.results import RELIABILITY, table, write_section
 
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "tests"))
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy; processes share the cores
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
-from support.random_networks.families import FAMILIES, Block, make, run, wrong_in_c  # noqa: E402 - needs the path
-from support.random_networks.judge import judged  # noqa: E402
-from support.random_networks.trial import Recipe, RuntimeRefusalError, UnfitError  # noqa: E402
-
 STATE = ROOT / "build" / "reliability" / "second_truth.jsonl"
 _BLOCK = 50  # seeds of one family that a process takes at a time
 _COMPILED = 4  # networks of a block that are compiled, too

@@ -94,7 +94,7 @@ def _quotient(a: Expr, b: Expr) -> Expr:
 
 
 def _remainder(a: Expr, b: Expr) -> Expr:
-    """By a quotient: SPIR-V leaves remainders of negative integers (OpSRem) undefined on Vulkan, and some GPUs
+    """By a quotient: Vulkan leaves remainders of negative integers (SPIR-V's OpSRem) undefined, and some GPUs
     compute other ones."""
     safe = _safe(b)
     return a - a // safe * safe if b.kind == I32 else a % safe

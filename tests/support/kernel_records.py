@@ -18,8 +18,11 @@ if TYPE_CHECKING:  # every run of pytest reads this file, and few need these
 
 P = ParamSpec("P")
 R = TypeVar("R")
-TESTS = ("tests/kernels", "tests/ops/test_ops.py::test_c_computes_what_the_operator_means")
-TESTS += ("tests/quantize/test_integers.py::test_c_gives_the_integers_of_the_simulator",)
+TESTS = (
+    "tests/kernels",
+    "tests/ops/test_ops.py::test_c_computes_what_the_operator_means",
+    "tests/quantize/test_integers.py::test_c_gives_the_integers_of_the_simulator",
+)
 # Networks need reference models, which may be absent; the others take no other files, or run nothing.
 WITHOUT = (
     "network",
@@ -129,6 +132,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
     if test.taken:
         assert isinstance(item, pytest.Function)
         folder = item.funcargs["kernel_records"]
+        assert isinstance(folder, Path)
         with (folder / f"{os.getpid()}.jsonl").open("a", encoding="utf-8") as file:
             file.write(json.dumps([test.name, sorted(test.taken)]) + "\n")
 

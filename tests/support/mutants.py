@@ -252,11 +252,13 @@ BYTES: list[Callable[[bytes, Random], bytes]] = [flip, flip, cut, repeat, insert
 
 
 def a_node(proto: ModelProto, rng: Random) -> NodeProto:
-    return rng.choice([*proto.graph.node, *(n for f in proto.functions for n in f.node)] or [NodeProto()])
+    nodes: list[NodeProto] = [*proto.graph.node, *(n for f in proto.functions for n in f.node)]
+    return rng.choice(nodes or [NodeProto()])
 
 
 def a_name(proto: ModelProto, rng: Random) -> str:
-    return rng.choice([name for n in proto.graph.node for name in (*n.input, *n.output)] or ["x"])
+    names: list[str] = [name for n in proto.graph.node for name in (*n.input, *n.output)]
+    return rng.choice(names or ["x"])
 
 
 def drop_node(proto: ModelProto, rng: Random) -> None:

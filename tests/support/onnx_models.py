@@ -13,8 +13,8 @@ INT64 = TensorProto.INT64
 
 def node(op: str, inputs: str, outputs: str, **attributes: Any) -> NodeProto:
     """A node; names are separated by spaces, `-` is a name left out."""
-    names = [["" if name == "-" else name for name in text.split()] for text in (inputs, outputs)]
-    return helper.make_node(op, *names, name=f"{op}_{outputs.split()[0] if outputs else ''}", **attributes)
+    reads, writes = (["" if name == "-" else name for name in text.split()] for text in (inputs, outputs))
+    return helper.make_node(op, reads, writes, f"{op}_{writes[0] if writes else ''}", **attributes)
 
 
 def tensor(name: str, shape: Sequence[int | str | None] | None, type: int = FLOAT) -> ValueInfoProto:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 from support.generated import units
 from support.kernel_records import expecting
@@ -21,7 +20,7 @@ from edgekit.core import target as targets
 from edgekit.core.builder import Builder
 from edgekit.core.ir import Graph
 from edgekit.core.ops import Op
-from edgekit.core.types import Array, DType, Quant, Type, Value, type_of
+from edgekit.core.types import Array, DType, Quant, Type, Value, finfo, type_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +92,7 @@ def limits(dtype: DType) -> tuple[int, int]:
 
 def special(dtype: DType) -> Array:
     """Floats with their corners: zeros, infinities, NaN, ties, the largest and the smallest."""
-    info = ml_dtypes.finfo(dtype.numpy)
+    info = finfo(dtype.numpy)
     corners = [
         0.0,
         -0.0,
@@ -182,7 +181,7 @@ def assert_close(found: Array, wanted: Array, c: Case) -> None:
         assert np.all(same), f"{found[~same][:8]} instead of {wanted[~same][:8]}"
         return
     wide, exact = found.astype(np.float64), wanted.astype(np.float64)
-    info = ml_dtypes.finfo(wanted.dtype)
+    info = finfo(wanted.dtype)
     finite = np.isfinite(exact)
     assert np.array_equal(wide[~finite], exact[~finite], equal_nan=True)
     size = np.abs(exact[finite])

@@ -6,7 +6,6 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
-from typing import ClassVar
 
 STRICT = (
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; "
@@ -28,7 +27,7 @@ def site(
     applications do. Pages that are `isolated` from other origins may share memory with workers."""
 
     class Handler(SimpleHTTPRequestHandler):
-        extensions_map: ClassVar[dict[str, str]] = {
+        extensions_map = {  # noqa: RUF012 - as its base has it: of an instance
             ".html": "text/html",
             ".js": "text/javascript",
             ".mjs": "text/javascript",

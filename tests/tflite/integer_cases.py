@@ -18,7 +18,8 @@ def scale(rng: Rng, low: float = 0.002, high: float = 0.3) -> tuple[float]:
 
 
 def zero(rng: Rng) -> tuple[int]:
-    return (int(rng.choice([-128, 127, 0, rng.integers(-128, 128), rng.integers(-128, 128)])),)
+    drawn = rng.integers(-128, 128, 2).tolist()
+    return (int(rng.choice([-128, 127, 0, *drawn])),)
 
 
 def s8(rng: Rng, shape: Sequence[int], **quant: Any) -> Tensor:
@@ -93,7 +94,7 @@ def conv_2d(rng: Rng, wide: bool = False) -> Operator:
     groups = 1 if rng.random() < 0.8 else c
     shape = (int(rng.integers(1, 3)), *(int(n) for n in rng.integers(5, 9, 2)), c)
     x = s16(rng, shape) if wide else s8(rng, shape)
-    w = weights(rng, (outputs * groups, k_h, k_w, c // groups), rng.choice([0, None]))
+    w = weights(rng, (outputs * groups, k_h, k_w, c // groups), (0, None)[rng.integers(2)])
     o = _window(rng) | {
         "dilationWFactor": int(rng.integers(1, 3)),
         "dilationHFactor": int(rng.integers(1, 3)),
@@ -137,7 +138,7 @@ def depthwise_conv_2d(rng: Rng, wide: bool = False) -> Operator:
 def fully_connected(rng: Rng, wide: bool = False) -> Operator:
     shape = sizes(rng, int(rng.integers(2, 4)), 7)
     x = s16(rng, shape) if wide else s8(rng, shape)
-    w = weights(rng, (int(rng.integers(1, 20)), shape[-1]), rng.choice([0, None]))
+    w = weights(rng, (int(rng.integers(1, 20)), shape[-1]), (0, None)[rng.integers(2)])
     keeps = bool(rng.integers(2))
     rows = int(np.prod(shape[:-1]))
     y = (*shape[:-1], w.shape[0]) if keeps else (rows, w.shape[0])
