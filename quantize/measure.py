@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -24,6 +24,7 @@ from edgekit.quantize.mixed_precision.mixed_range_concat import NO_MIXED_RANGE, 
 
 T = TypeVar("T")  # a trial
 _SURE = 1.64  # standard errors: chance explains more in one of twenty cases
+_CHANCE_DB = 6.0  # beyond what is wanted, at most, where few samples have most of the signal or of the noise
 _LEAST_FREEDOM = 0.5  # with less, one sample has nearly all of the signal, and nothing is known of others
 
 
@@ -67,6 +68,11 @@ def _sure_ratio(signals: Array, noises: Array) -> float:
         return -math.inf
     spread = math.sqrt(np.square(noises / noise - shares).sum() * len(shares) / (len(shares) - 1))
     return ratio(signal, noise) - student(_SURE, freedom) * spread * 10 / math.log(10)
+
+
+def with_chance(wanted: float, measured: float, surely: float) -> float:
+    """Signal to noise: more than is wanted where other samples have surely less than those measured."""
+    return wanted if math.isnan(surely) else wanted + min(max(measured - surely, 0.0), _CHANCE_DB)
 
 
 def _mean_noise(ratios: Sequence[float]) -> float:
@@ -179,8 +185,10 @@ class Measure(OutputQuality[Trial]):
         *,
         batch_size: int | None = None,
         budget: SearchBudget | None = None,
+        only_outputs: bool = False,
     ) -> None:
-        """`batch_size` is how many samples run at once, if that is known; trials are paid from `budget`."""
+        """`batch_size` is how many samples run at once, if that is known; trials are paid from `budget`. With
+        `only_outputs` nothing is known of other values, which take memory."""
         self.graph = graph
         self.concats = concats
         self.samples = samples
@@ -188,8 +196,9 @@ class Measure(OutputQuality[Trial]):
         self.stacks = stacks(graph, samples, batch_size)
         self.batch_size = batch_size
         self.budget = budget or SearchBudget()
+        self.only = set(super().measured_parts()) if only_outputs else None
         self.work = {name: node_work(graph, node) for node in graph.nodes for name in node.outputs[:1]}
-        self.truth = _run(graph, self.stacks, [stack.values for stack in self.stacks])
+        self.truth = _run(graph, self.stacks, [stack.values for stack in self.stacks], self.only)
 
     def trial(self, quantized: Quantized, before: Trial | None = None) -> Trial:
         """Run an int8 graph; values that it has in common with an earlier one are taken over."""
@@ -197,7 +206,10 @@ class Measure(OutputQuality[Trial]):
         work = {made: self.work[name] for name, made in quantized.names.items() if name in self.work}
         if before is None:
             self._pay(work, [name for node in graph.nodes for name in node.outputs[:1]])
-            return Trial(quantized, _run(graph, self.stacks, [self._given(graph, s) for s in self.stacks]))
+            only = None if self.only is None else {quantized.names[name] for name in self.only}
+            return Trial(
+                quantized, _run(graph, self.stacks, [self._given(graph, s) for s in self.stacks], only)
+            )
         dirty = changed(before.quantized.graph, graph)
         self._pay(work, dirty)
         values = []
@@ -240,7 +252,15 @@ class Measure(OutputQuality[Trial]):
     def on(self, samples: Sequence[Sample], budget: SearchBudget | None = None) -> Measure:
         """On other samples."""
         budget = budget or self.budget
-        return Measure(self.graph, samples, self.concats, batch_size=self.batch_size, budget=budget)
+        only_outputs = self.only is not None
+        return Measure(
+            self.graph,
+            samples,
+            self.concats,
+            batch_size=self.batch_size,
+            budget=budget,
+            only_outputs=only_outputs,
+        )
 
     def of_graph(self, graph: Graph, concats: MixedRangeConcats) -> Measure:
         """On the same samples, of another form of the graph."""
@@ -281,17 +301,22 @@ class Measure(OutputQuality[Trial]):
         self.budget.spent += sum(float_work(self.work.get(name, 0), count, batches) for name in computed)
 
 
-def _run(graph: Graph, stacks: Sequence[SampleBatch], given: Sequence[Sample]) -> list[dict[str, Array]]:
-    """Every value, stack by stack. Where the graph has states, samples are steps of one sequence, and what
-    the states held is left out: there would be a copy for each step."""
-    if not graph.states:
+def _run(
+    graph: Graph, stacks: Sequence[SampleBatch], given: Sequence[Sample], only: Set[str] | None
+) -> list[dict[str, Array]]:
+    """Every value, or some, stack by stack. Where the graph has states, samples are steps of one sequence,
+    and what the states held is left out: there would be a copy for each step."""
+    if graph.states:
+        session = simulate.Session(graph)
+        held = {name for s in graph.states for name in (s.input, s.output)}
+        runs: Iterable[dict[str, Array]] = (session.run_all(values) for values in given)
+        kept = (graph.values.keys() - held) | set(graph.outputs)
+    else:
         pairs = zip(stacks, given, strict=True)
-        return [simulate.run_all(stack.graph(graph), values) for stack, values in pairs]
-    session = simulate.Session(graph)
-    kept = graph.values.keys() - {name for s in graph.states for name in (s.input, s.output)} | set(
-        graph.outputs
-    )
-    return [{n: v for n, v in session.run_all(values).items() if n in kept} for values in given]
+        runs = (simulate.run_all(stack.graph(graph), values) for stack, values in pairs)
+        kept = set(graph.values)
+    wanted = kept if only is None else only
+    return [{name: v for name, v in values.items() if name in wanted} for values in runs]
 
 
 def _by_sample(errors: Array, count: int) -> Array:

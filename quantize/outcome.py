@@ -30,6 +30,8 @@ from edgekit.quantize.settings import LEAST_SQNR, LEAST_WITH_ACCURACY, Settings
 _SHOWN = 64  # cells of a histogram that is kept
 _TYPICAL = "are the data typical?"
 _MAX_JUDGED = 64  # samples that the quality of rounded weights is measured on
+_MAX_STEPS = 256  # of a model with states, if there is memory for what they compute
+_MEMORY = 2**29  # bytes for that, about
 
 
 @dataclass(frozen=True)
@@ -49,12 +51,13 @@ class QuantizedLayer:
 
 @dataclass(frozen=True)
 class MixedPrecision:
-    """Better formats that layers got because int8 alone was too noisy, and what they cost."""
+    """Better formats that layers got because one for all was too noisy, and what they cost."""
 
-    sqnr_before_db: float  # of the worst output, all in int8
+    sqnr_before_db: float  # of the worst output
     layers: Mapping[str, str]  # the format of each, by its name
-    weight_bytes: int  # more than in int8
+    weight_bytes: int  # more than before
     macs: Mapping[str, float]  # by format, as shares of all multiplications
+    alone: str = "int8"  # what all had before
 
 
 @dataclass(frozen=True)
@@ -203,11 +206,18 @@ def mixed_precision(search: FormatSearch, plain: Mixed, found: Mixed) -> MixedPr
     return MixedPrecision(plain.verdict.sqnr_db, layers, weight_bytes, macs)
 
 
+def judged_samples(graph: Graph, samples: Iterable[Sample]) -> list[Sample]:
+    """Those that the quality of rounded weights is measured on: the first ones."""
+    size = sum(graph.type(name).bytes for node in graph.nodes for name in node.outputs)
+    has_more = graph.states and size * _MAX_STEPS <= _MEMORY
+    return list(islice(samples, _MAX_STEPS if has_more else _MAX_JUDGED))
+
+
 def judged(
     graph: Graph, made: Quantized, samples: Iterable[Sample], settings: Settings, progress: Progress
 ) -> Quantization:
     """The report about rounded weights. Samples are for measuring only."""
-    measure = Measure(graph, list(islice(samples, _MAX_JUDGED)))
+    measure = Measure(graph, judged_samples(graph, samples))
     progress("measuring")
     trial = measure.trial(made)
     labels = settings.gate.labels

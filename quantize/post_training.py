@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -26,7 +25,7 @@ from edgekit.quantize.calibration.sample_batches import Sample
 from edgekit.quantize.calibration.search_budget import SearchBudget
 from edgekit.quantize.gate import Gate, Judge
 from edgekit.quantize.integers.integer_io import bring_integers_out
-from edgekit.quantize.measure import Measure
+from edgekit.quantize.measure import Measure, with_chance
 from edgekit.quantize.mixed_precision.float_islands import float_islands
 from edgekit.quantize.mixed_precision.format_search import FormatSearch, Mixed
 from edgekit.quantize.mixed_precision.int16_outputs import float_functions
@@ -38,7 +37,6 @@ from edgekit.quantize.settings import AUTO, DEFAULT, LEAST_SQNR, Settings
 
 _SEARCHED = 8  # held-out samples on which those are searched
 _UNSEEN = 32  # samples on which ranges by others are measured
-_CHANCE_DB = 6.0  # beyond what is wanted, at most, where few samples have most of the signal or of the noise
 _WORSE_DB = 3.0  # there, which is worth a warning
 _DOUBTFUL_DB = 20.0  # less on other samples is worth a warning, however unlikely
 _MEMORY = 2**29  # bytes for what held-out samples lead to in the float graph, about
@@ -61,7 +59,8 @@ def quantize(
     found = plain = search.run()
     progress("measuring on unseen samples")
     unseen = known.unseen(search.formats(plain.levels), _UNSEEN)
-    if settings.is_mixed_by_need and plain.verdict.sqnr_db < (wanted := _wanted(plain, unseen)):
+    wanted = with_chance(LEAST_SQNR, plain.verdict.sqnr_db, unseen.surely_db)
+    if settings.is_mixed_by_need and plain.verdict.sqnr_db < wanted:
         found = _with_better_formats(search, plain, known, wanted, progress)
     if found is not plain:
         unseen = known.unseen(search.formats(found.levels), _UNSEEN)
@@ -86,14 +85,6 @@ def quantize(
         warnings=warnings,
         inputs=inputs,
     )
-
-
-def _wanted(plain: Mixed, unseen: Unseen) -> float:
-    """Signal to noise: more than the least where other samples have surely less than those measured."""
-    if math.isnan(unseen.surely_db):
-        return LEAST_SQNR
-    chance = plain.verdict.sqnr_db - unseen.surely_db
-    return LEAST_SQNR + min(max(chance, 0.0), _CHANCE_DB)
 
 
 def _with_better_formats(

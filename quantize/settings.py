@@ -47,7 +47,7 @@ class Settings:
     io: Io = "float"  # what inputs and outputs are
     gate: Gate = field(default_factory=Gate)
     formats: Sequence[str] = LADDER  # that layers may have where int8 does not pass the gate
-    strict_int8: bool = False  # without a gate, too noisy layers stay in int8 all the same
+    strict_int8: bool = False  # without a gate, too noisy layers stay in int8 (or int4) all the same
 
     def __post_init__(self) -> None:
         for name, value in self._canonical().items():
@@ -102,6 +102,13 @@ class Settings:
         """Do layers that are too noisy in int8 get better formats, though there is no gate?"""
         is_int8 = {self.dtype, self.weights or "int8", self.activations or "int8"} == {"int8"}
         return is_int8 and self.gate.is_open and not self.strict_int8
+
+    @property
+    def wanted_of_weights(self) -> float | None:
+        """dB at the worst output, for which matrices of int4 become int8; None: they stay what they are."""
+        if not self.is_groupwise or self.weights != "int4" or self.strict_int8:
+            return None
+        return LEAST_SQNR if self.gate.is_open else self.gate.min_sqnr
 
     @property
     def has_int16_outputs(self) -> bool:

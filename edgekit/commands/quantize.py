@@ -135,7 +135,7 @@ def quantize(
     strict_int8: Annotated[
         bool,
         typer.Option(
-            "--strict-int8", help="Keep layers in int8 that are too noisy for 25 dB at the outputs."
+            "--strict-int8", help="Keep layers in int8 (or int4) that are too noisy for 25 dB at the outputs."
         ),
     ] = False,
     report: Annotated[str, page("--report"), settings.WRITES] = "",

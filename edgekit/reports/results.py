@@ -205,8 +205,9 @@ def _mixed(found: Quantization, mixed: MixedPrecision) -> list[tuple[str, str]]:
     by_format: dict[str, list[str]] = {}
     for name, format in mixed.layers.items():
         by_format.setdefault(format, []).append(names[name])
+    before = f"{decibels(mixed.sqnr_before_db)} in {mixed.alone} alone"
     return [
-        ("mixed", f"{count}: {decibels(mixed.sqnr_before_db)} in int8 alone; {costs} (--strict-int8: none)"),
+        ("mixed", f"{count}: {before}; {costs} (--strict-int8: none)"),
         *((f"  {format}", _some(listed)) for format, listed in by_format.items()),
     ]
 

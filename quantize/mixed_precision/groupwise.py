@@ -7,8 +7,9 @@ not. A scale is the one that fits its group best, by squared error.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Set
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,56 +20,127 @@ from edgekit.core.ir import Graph, GroupwiseWeights, Node
 from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.dynamic_rows import DynamicDense, QuantizeRows
 from edgekit.core.ops.gather import Gather
-from edgekit.core.ops.groupwise import DenseGroupwise, GatherGroupwise
+from edgekit.core.ops.groupwise import DenseGroupwise, GatherGroupwise, real_weights
 from edgekit.core.passes import drop_dead
 from edgekit.core.passes.groupwise_weights import digest, is_lookup, stored_groups
 from edgekit.core.progress import Progress
 from edgekit.core.types import Array, DType, Value
 from edgekit.quantize.calibration.sample_batches import Sample
+from edgekit.quantize.calibration.search_budget import SearchBudget
 from edgekit.quantize.integers.int8 import Quantized
+from edgekit.quantize.measure import Measure
 from edgekit.quantize.mixed_precision.formats import NAMES
 from edgekit.quantize.mixed_precision.kv_cache import with_int8_caches
-from edgekit.quantize.outcome import Quantization, judged
+from edgekit.quantize.mixed_precision.weight_search import WeightSearch
+from edgekit.quantize.outcome import MixedPrecision, Quantization, judged, judged_samples
 from edgekit.quantize.settings import Settings
 
 _TRIED = np.linspace(0.7, 1.1, 17)  # times the scale that just holds the largest weight
 _WEIGHTS_AT = {DenseGroupwise: 1, DynamicDense: 2, GatherGroupwise: 0}  # which operand they are
+_BLIND = "without --calib, nothing shows which layers are too noisy in int4 and need int8"
 _PIECE = 1 << 20  # weights that are tried at once
 
 
 def quantize(
     graph: Graph, samples: Iterable[Sample], settings: Settings, progress: Progress = lambda step: None
 ) -> tuple[Graph, Quantization]:
-    """The graph with integer weights, and the report. Samples are for measuring only."""
+    """The graph with integer weights, and the report. Samples are for measuring, and show which matrices are
+    too noisy in int4."""
     dtype = DType.S4 if settings.weights == "int4" else DType.S8
+    weights = MatrixRounding(graph, dtype, settings.weights_in_group)
+
+    def in_integers(wide: Set[str]) -> Quantized:
+        made = weights.made(wide)
+        if settings.activations == "dynamic":
+            made = replace(made, graph=dynamic_rows(made.graph))
+        return with_int8_caches(made) if settings.has_int8_caches else made
+
     progress("rounding")
-    made = groupwise(graph, dtype, settings.weights_in_group)
-    if settings.activations == "dynamic":
-        made = replace(made, graph=dynamic_rows(made.graph))
-    if settings.has_int8_caches:
-        made = with_int8_caches(made)
-    return made.graph, judged(graph, made, samples, settings, progress)
+    plain = made = in_integers(frozenset())
+    given = judged_samples(graph, samples)
+    if (wanted := settings.wanted_of_weights) is None:
+        return made.graph, judged(graph, made, samples, settings, progress)
+    if not given:
+        report = judged(graph, made, samples, settings, progress)
+        return made.graph, replace(report, warnings=(*report.warnings, _BLIND))
+    measure = Measure(
+        graph, given, budget=SearchBudget.of(graph, len(given), settings.passes), only_outputs=True
+    )
+    before = measure.trial(plain)
+    search = WeightSearch(measure, weights.narrow, in_integers, progress)
+    if wide := search.run(before, wanted, with_doubt=settings.gate.is_open):
+        made = in_integers(wide)
+    report = judged(graph, made, samples, settings, progress)
+    if wide:
+        report = replace(report, mixed=_mixed(graph, plain, made, wide, measure.worst(before)[0]))
+    return made.graph, report
 
 
-def groupwise(graph: Graph, dtype: DType, group: int) -> Quantized:
-    """The graph with weights of dense layers and rows of tables as integers of 4 or 8 bits."""
-    matrices = {name: data for node in graph.nodes for name, data in _matrix(graph, node)}
-    ends = _ends(graph)
-    if not matrices:
-        kinds = ", ".join(sorted({type(node.op).__name__ for node in graph.nodes}))
-        hint = "without --activations float32, more operators have integers"
-        raise EdgeKitError("E0211", f"{graph.name} has no dense layers and no tables ({kinds})", hint=hint)
-    notes = {
-        digest(data): rounded(data, DType.S8 if name in ends else dtype, group)
-        for name, data in matrices.items()
-    }
-    made = drop_dead(stored_groups(replace(graph, groupwise=notes)))
-    names = {name: name for name in graph.values if name in made.values}
-    formats = {}
-    for node in graph.nodes:
-        stored = _stored(made, node)
-        formats[node.outputs[0]] = NAMES.get(stored, stored.value)
-    return Quantized(made, names, formats)
+def _mixed(graph: Graph, plain: Quantized, made: Quantized, wide: Set[str], before: float) -> MixedPrecision:
+    """What int8 for some matrices costs."""
+    layers = {name: format for name, format in made.formats.items() if format != plain.formats[name]}
+    work = {n.outputs[0]: n.op.macs(*(graph.type(name) for name in n.inputs)) for n in graph.nodes}
+    share = sum(work[name] for name in layers) / max(sum(work.values()), 1)
+    more = sum(graph.type(name).size - -(-graph.type(name).size // 2) for name in wide)
+    return MixedPrecision(before, layers, more, {"int8": share}, alone="int4")
+
+
+@dataclass(frozen=True)
+class MatrixRounding:
+    """Matrices of dense layers and tables as integers, `dtype` where errors are not those of every token."""
+
+    graph: Graph
+    dtype: DType
+    group: int
+
+    def made(self, wide: Set[str] = frozenset()) -> Quantized:
+        """The graph with integers of `dtype`, but for some matrices of int8."""
+        graph = self.graph
+        if not self._matrices:
+            kinds = ", ".join(sorted({type(node.op).__name__ for node in graph.nodes}))
+            hint = "without --activations float32, more operators have integers"
+            raise EdgeKitError(
+                "E0211", f"{graph.name} has no dense layers and no tables ({kinds})", hint=hint
+            )
+        wide = wide | self._ends
+        notes = {
+            digest(data): self._integers(name, DType.S8 if name in wide else self.dtype)
+            for name, data in self._matrices.items()
+        }
+        made = drop_dead(stored_groups(replace(graph, groupwise=notes)))
+        names = {name: name for name in graph.values if name in made.values}
+        formats = {}
+        for node in graph.nodes:
+            stored = _stored(made, node)
+            formats[node.outputs[0]] = NAMES.get(stored, stored.value)
+        return Quantized(made, names, formats)
+
+    @property
+    def narrow(self) -> Mapping[str, Array]:
+        """What `dtype` keeps of the matrices that may have it."""
+        names = self._matrices.keys() - self._ends
+        found = {name: self._integers(name, self.dtype) for name in self._matrices if name in names}
+        return {
+            name: real_weights(made.group, made.integers, made.scale).astype(np.float32)
+            for name, made in found.items()
+        }
+
+    def _integers(self, name: str, dtype: DType) -> GroupwiseWeights:
+        if (name, dtype) not in self._known:
+            self._known[name, dtype] = rounded(self._matrices[name], dtype, self.group)
+        return self._known[name, dtype]
+
+    @cached_property
+    def _known(self) -> dict[tuple[str, DType], GroupwiseWeights]:
+        return {}
+
+    @cached_property
+    def _matrices(self) -> dict[str, Array]:
+        return {name: data for node in self.graph.nodes for name, data in _matrix(self.graph, node)}
+
+    @cached_property
+    def _ends(self) -> set[str]:
+        return _ends(self.graph)
 
 
 def dynamic_rows(graph: Graph) -> Graph:

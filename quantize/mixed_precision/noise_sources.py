@@ -7,10 +7,11 @@ graphs of integers do not. Pieces of the network are measured first, and halved 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
+from typing import TypeVar
 
 import numpy as np
 
@@ -19,12 +20,48 @@ from edgekit.core.ir import Graph, Node
 from edgekit.core.passes.integer_labels import keeps_scale
 from edgekit.core.progress import Progress
 from edgekit.core.types import Array, DType, Quant
+from edgekit.quantize.calibration.search_budget import SearchBudget
 from edgekit.quantize.measure import Measure
 from edgekit.quantize.rounding.integer_weights import weight_quant
 
+T = TypeVar("T")  # a source of noise
 _PIECES = 8  # of the network, whose noise is measured first
 _NEGLIGIBLE = 0.02  # of what is wanted at most: pieces that cause less are left out
 _SHARE = 0.6  # of the budget: the rest is for trials of what was found
+
+
+def by_halves(
+    sources: Sequence[T],
+    noise_of: Callable[[Sequence[T]], float],
+    wanted: float,
+    budget: SearchBudget,
+    progress: Progress,
+) -> dict[T, float]:
+    """The noise of each source; what is small beside `wanted` is left out. Pieces are measured first, and
+    halved where they matter. When the budget is about to end, the sources of a piece share its noise."""
+    found: dict[T, float] = {}
+    waiting: list[tuple[float, int, Sequence[T]]] = []
+    tie = count()
+
+    def add(piece: Sequence[T]) -> None:
+        noise = noise_of(piece)
+        if noise > _NEGLIGIBLE * wanted:
+            heapq.heappush(waiting, (-noise, next(tie), piece))
+
+    size = max(-(-len(sources) // _PIECES), 1)
+    for first in range(0, len(sources), size):
+        progress(f"looking for the layers that cause noise, {first / len(sources):.0%}")
+        add(sources[first : first + size])
+    while waiting:
+        noise, _, piece = heapq.heappop(waiting)
+        if len(piece) == 1 or budget.share > _SHARE:
+            found |= dict.fromkeys(piece, -noise / len(piece))
+            continue
+        progress(f"looking for the layers that cause noise, {budget.share:.0%} of the budget")
+        middle = len(piece) // 2
+        add(piece[:middle])
+        add(piece[middle:])
+    return found
 
 
 @dataclass(frozen=True, order=True)
@@ -48,36 +85,8 @@ class AloneNoise:
         return self.measure.graph
 
     def of(self, sources: Sequence[NoiseSource], wanted: float) -> dict[NoiseSource, float]:
-        """The noise of each as a share of the signal; what is small beside `wanted` is left out. Where the
-        budget is about to end, the sources of a piece share what it causes."""
-        found: dict[NoiseSource, float] = {}
-        waiting: list[tuple[float, int, Sequence[NoiseSource]]] = []
-        tie, budget = count(), self.measure.budget
-        size = max(-(-len(sources) // _PIECES), 1)
-        for first in range(0, len(sources), size):
-            self.progress(f"looking for the layers that cause noise, {first / len(sources):.0%}")
-            self._add(waiting, next(tie), sources[first : first + size], wanted)
-        while waiting:
-            noise, _, piece = heapq.heappop(waiting)
-            if len(piece) == 1 or budget.share > _SHARE:
-                found |= dict.fromkeys(piece, -noise / len(piece))
-                continue
-            self.progress(f"looking for the layers that cause noise, {budget.share:.0%} of the budget")
-            middle = len(piece) // 2
-            for half in (piece[:middle], piece[middle:]):
-                self._add(waiting, next(tie), half, wanted)
-        return found
-
-    def _add(
-        self,
-        waiting: list[tuple[float, int, Sequence[NoiseSource]]],
-        number: int,
-        piece: Sequence[NoiseSource],
-        wanted: float,
-    ) -> None:
-        noise = self._noise(piece)
-        if noise > _NEGLIGIBLE * wanted:
-            heapq.heappush(waiting, (-noise, number, piece))
+        """The noise of each as a share of the signal; what is small beside `wanted` is left out."""
+        return by_halves(sources, self._noise, wanted, self.measure.budget, self.progress)
 
     def _noise(self, piece: Sequence[NoiseSource]) -> float:
         """That of these sources together."""

@@ -50,7 +50,7 @@ def test_caches_become_integers_and_scales(format: dict[str, Any], tmp_path: Pat
     graph = convert(folder("smollm3")(tmp_path), dims={"positions": 24})
     steps = text(24)
     plain, _ = quantize_model(graph, None, **format)
-    made, report = quantize_model(graph, steps, kv_cache="int8", **format)
+    made, report = quantize_model(graph, steps, kv_cache="int8", strict_int8=True, **format)
     verify(made)
     found = {state.input: made.type(state.input) for state in made.states}
     for state in graph.states:

@@ -18,7 +18,7 @@ from edgekit.core.ops.groupwise import real_weights
 from edgekit.core.passes import verify
 from edgekit.core.types import Array, DType
 from edgekit.quantize.measure import sqnr
-from edgekit.quantize.mixed_precision.groupwise import groupwise, rounded
+from edgekit.quantize.mixed_precision.groupwise import MatrixRounding, rounded
 from edgekit.quantize.settings import LEAST_SQNR, Settings
 
 STEPS = 24
@@ -95,7 +95,9 @@ def test_a_bit_more_is_worth_its_decibels(decoder: Graph, text: dict[str, Array]
 
 @pytest.mark.parametrize("dtype", ["int8", "int4"])
 def test_weights_of_a_decoder_become_integers(dtype: str, decoder: Graph, text: dict[str, Array]) -> None:
-    made, report = quantize_model(decoder, text, dtype=dtype, activations="float32", group=16)
+    made, report = quantize_model(
+        decoder, text, dtype=dtype, activations="float32", group=16, strict_int8=True
+    )
     verify(made)
     assert "Dense" not in kinds(made)
     assert {layer.runs_in for layer in report.layers if layer.op == "Dense"} == {"int8", dtype}
@@ -117,7 +119,7 @@ def test_activations_become_integers_row_by_row(
     dtype: str, least: float, decoder: Graph, text: dict[str, Array]
 ) -> None:
     """Queries, keys and values share the integers of their input, and so do gate and up."""
-    made, report = quantize_model(decoder, text, dtype=dtype, activations="dynamic")
+    made, report = quantize_model(decoder, text, dtype=dtype, activations="dynamic", strict_int8=True)
     verify(made)
     count = kinds(made)
     assert "Dense" not in count
@@ -182,5 +184,5 @@ def test_integer_activations_of_a_decoder_are_refused_with_ways_that_work(decode
 def test_a_net_without_dense_layers_has_nothing_to_quantize(decoder: Graph) -> None:
     nothing = Graph("copy", ("x",), ("x",), (), {"x": decoder.values[decoder.inputs[0]]})
     with pytest.raises(EdgeKitError, match="no dense layers") as caught:
-        groupwise(nothing, DType.S4, 32)
+        MatrixRounding(nothing, DType.S4, 32).made()
     assert caught.value.code == "E0211"
