@@ -20,7 +20,8 @@ from edgekit.torch.devices import array
 
 def arrays_of(graph: Graph, calibration: Iterable[Any]) -> list[dict[str, Array]]:
     """The samples, each a batch of one, as the graph takes it."""
-    return [sample for batch in calibration for sample in _samples(graph, _by_name(graph, batch))]
+    batches = [calibration] if isinstance(calibration, Mapping) else calibration
+    return [sample for batch in batches for sample in _samples(graph, _by_name(graph, batch))]
 
 
 def _by_name(graph: Graph, batch: Any) -> dict[str, Array]:
@@ -32,15 +33,23 @@ def _by_name(graph: Graph, batch: Any) -> dict[str, Array]:
                 f"a calibration sample lacks {', '.join(missing)}",
                 hint=f"a dict has the model's inputs: {', '.join(graph.inputs)}",
             )
-        return {name: array(batch[name]) for name in graph.inputs}
+        return {name: _as_taken(graph, name, batch[name]) for name in graph.inputs}
     given = batch if isinstance(batch, tuple | list) else (batch,)
+    if given and isinstance(given[0], Mapping | tuple | list):  # of all inputs, in front of labels
+        return _by_name(graph, given[0])
     if len(given) < len(graph.inputs):
         raise EdgeKitError(
             "E0102",
             f"a calibration sample has {len(given)} of {len(graph.inputs)} inputs",
             hint=f"a tuple in this order: {', '.join(graph.inputs)}",
         )
-    return {name: array(x) for name, x in zip(graph.inputs, given, strict=False)}
+    return {name: _as_taken(graph, name, x) for name, x in zip(graph.inputs, given, strict=False)}
+
+
+def _as_taken(graph: Graph, name: str, given: Any) -> Array:
+    """Floats and integers of any width are those of the input."""
+    x, dtype = array(given), graph.type(name).dtype.numpy
+    return x.astype(dtype) if x.dtype.kind == dtype.kind else x
 
 
 def _samples(graph: Graph, batch: Mapping[str, Array]) -> Iterator[dict[str, Array]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from copy import deepcopy
 from importlib import import_module
 from pathlib import Path
@@ -14,14 +13,14 @@ import torch
 from torch.utils.data import DataLoader
 
 from edgekit import api
-from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
-from edgekit.torch.devices import inputs_on_cpu, on_cpu
+from edgekit.torch.devices import on_cpu
+from edgekit.torch.example_inputs import evaluating, example_tensors
 
 
 def convert(
     model: torch.nn.Module | torch.export.ExportedProgram,
-    example_inputs: Sequence[torch.Tensor] = (),
+    example_inputs: Sequence[torch.Tensor] | torch.Tensor = (),
     *,
     name: str = "",
     shapes: Mapping[str, Sequence[int]] | None = None,
@@ -37,25 +36,16 @@ def convert(
 
 
 def exported(
-    model: torch.nn.Module, example_inputs: Sequence[torch.Tensor] | DataLoader[Any]
+    model: torch.nn.Module, example_inputs: Sequence[torch.Tensor] | torch.Tensor | DataLoader[Any]
 ) -> torch.export.ExportedProgram:
     """The program of a model in evaluation mode; the model is left in the mode that it is in."""
-    if isinstance(example_inputs, DataLoader):
-        what = "example_inputs is a DataLoader"
-        hint = "a tuple of tensors, one for each input: (x[:1],); samples are `calibration`"
-        raise EdgeKitError("E0102", what, hint=hint)
+    inputs = example_tensors(example_inputs)
     if _is_prepared(model):
         pt2e = import_module("torchao.quantization.pt2e.quantize_pt2e")
         model = pt2e.convert_pt2e(deepcopy(model))
-    model, example_inputs = on_cpu(model), inputs_on_cpu(example_inputs)
-    modes = {module: module.training for module in model.modules()}
-    try:
-        with suppress(NotImplementedError):  # pt2e's answer: its models have no modes
-            model.eval()
-        return torch.export.export(model, example_inputs)
-    finally:
-        for module, mode in modes.items():
-            module.training = mode
+    model = on_cpu(model)
+    with evaluating(model):
+        return torch.export.export(model, inputs)
 
 
 def _is_prepared(model: torch.nn.Module) -> bool:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
 import numpy as np
 import torch
 from torch import nn
 
 from edgekit.core.ir import Graph, Node
+from edgekit.core.ops import Op
 from edgekit.core.ops._linear import Linear
+from edgekit.core.ops.gather import Gather
+from edgekit.core.ops.layer_norm import LayerNorm, RmsNorm
 from edgekit.core.ops.recurrent import Recurrent
 from edgekit.core.passes.match import with_fields
 from edgekit.core.types import Array, DType, Quant, Value
@@ -120,6 +124,31 @@ class TrainedRecurrent(nn.Module):
         return apply_exact(r, real)
 
 
+class TrainedOperands(nn.Module):
+    """Constants that are no weights of integers of their own: factors and shifts of normalizations, and the
+    rows of an embedding, which are rounded as its result is."""
+
+    norm = None
+
+    def __init__(self, constants: Sequence[nn.Parameter], is_table: bool) -> None:
+        super().__init__()
+        self.operands = nn.ParameterList(constants)
+        self.is_table = is_table
+
+    def forward(self, op: Op, args: Sequence[Tensor], is_live: bool) -> tuple[Tensor, ...]:
+        x, index, *_ = args
+        if self.is_table:
+            return (torch_op(op, self.operands[0], index),)
+        return (torch_op(op, x, *self.operands),)
+
+    def constants(self) -> tuple[Tensor, ...]:
+        """As the graph holds them."""
+        return tuple(self.operands)
+
+
+Learning: TypeAlias = TrainedLayer | TrainedRecurrent | TrainedOperands
+
+
 def first_clip(weight: Tensor, dtype: DType) -> nn.Parameter | None:
     """The largest weights of each output that are not cut off at first; none where nothing is cut off."""
     if not dtype.is_integer:
@@ -150,22 +179,29 @@ def _per_output(x: Tensor, w: Tensor) -> Tensor:
 
 def learned(node: Node) -> tuple[str, ...]:
     """The operands of a layer that learn where they are constant: weights first. None of other operators."""
+    return tuple(node.inputs[i] for i in _places(node))
+
+
+def _places(node: Node) -> Sequence[int]:
+    """Of the operands that learn."""
     match node.op:
         case Linear():
-            return node.inputs[1:3]
+            return 1, 2
         case Recurrent():
-            return node.inputs[1], *node.inputs[2 + len(node.op.states) :]
+            return 1, *range(2 + len(node.op.states), len(node.inputs))
+        case LayerNorm() | RmsNorm():
+            return range(1, len(node.inputs))
+        case Gather():
+            return (0,)
     return ()
 
 
-def trained_layers(
-    graph: Graph, dtype: DType, origin: Traced | None
-) -> dict[tuple[str, ...], TrainedLayer | TrainedRecurrent]:
+def trained_layers(graph: Graph, dtype: DType, origin: Traced | None) -> dict[tuple[str, ...], Learning]:
     """The layers with constant weights, by the names of these. What several have in common they learn
     together."""
     parameters: dict[str, nn.Parameter] = {}
     clips: dict[str, nn.Parameter | None] = {}
-    layers: dict[tuple[str, ...], TrainedLayer | TrainedRecurrent] = {}
+    layers: dict[tuple[str, ...], Learning] = {}
     for node in graph.nodes:
         if not _has_weights(graph, node):
             continue
@@ -181,6 +217,9 @@ def trained_layers(
         if isinstance(node.op, Recurrent):
             layers[names] = TrainedRecurrent(own, dtype)
             continue
+        if not isinstance(node.op, Linear):
+            layers[names] = TrainedOperands(own, isinstance(node.op, Gather))
+            continue
         weight, bias = own
         if names[0] not in clips:
             clips[names[0]] = first_clip(weight, dtype)
@@ -189,21 +228,24 @@ def trained_layers(
 
 
 def with_own_biases(graph: Graph) -> Graph:
-    """Biases that happen to be equal, 0 above all, learn independently."""
+    """Biases that happen to be equal, 0 above all, learn independently; so do factors of normalizations."""
     values: dict[str, Value] = dict(graph.values)
     nodes = []
     for node in graph.nodes:
         if _has_weights(graph, node):
-            for shared in learned(node)[1:]:
-                if len(graph.users(shared)) > 1:
-                    name = f"{node.outputs[0]}/bias"
-                    values[name] = values[shared]
-                    inputs = tuple(name if operand == shared else operand for operand in node.inputs)
-                    node = replace(node, inputs=inputs)
+            inputs = list(node.inputs)
+            is_norm = isinstance(node.op, LayerNorm | RmsNorm)
+            for i in _places(node)[0 if is_norm else 1 :]:
+                if len(graph.users(inputs[i])) > 1 or inputs.count(inputs[i]) > 1:
+                    name = f"{node.outputs[0]}/{i}"
+                    values[name], inputs[i] = values[inputs[i]], name
+            node = replace(node, inputs=tuple(inputs))
         nodes.append(node)
     return replace(graph, nodes=tuple(nodes), values=values)
 
 
 def _has_weights(graph: Graph, node: Node) -> bool:
     names = learned(node)
-    return bool(names) and all(graph.data(name) is not None for name in names)
+    return bool(names) and all(
+        graph.data(name) is not None and graph.type(name).dtype.is_float for name in names
+    )

@@ -26,7 +26,8 @@ from edgekit.quantize.pruning.groups import Network
 from edgekit.quantize.pruning.plan import Pruned, Pruning, PruningPlan
 from edgekit.torch.batch_norm import Norm, take_anew
 from edgekit.torch.batches import arrays_of
-from edgekit.torch.devices import device_of, inputs_on_cpu, on_cpu
+from edgekit.torch.devices import device_of, on_cpu
+from edgekit.torch.example_inputs import random_like
 from edgekit.torch.module_pruning import cut, lost_channels
 from edgekit.torch.trace import Source, Traced, traced
 from edgekit.tuning.costs import layer_costs, liked_multiple
@@ -78,7 +79,7 @@ class PrunedModule:
 @renamed_keyword("tell", "progress")
 def prune(
     model: nn.Module,
-    example_inputs: Sequence[Tensor],
+    example_inputs: Sequence[Tensor] | Tensor,
     calibration: Iterable[Any] = (),
     *,
     ratio: float | None = None,
@@ -93,7 +94,7 @@ def prune(
 ) -> PrunedModule:
     """A smaller copy of a module, as `edgekit prune` makes a smaller graph: without a share of the channels
     (`ratio`), or with a share of the multiplications (`macs`), of the `weights` or of the `instructions` of
-    `target` left. `example_inputs` are a batch of one; `calibration` gives samples, such batches or tuples of
+    `target` left. `example_inputs` are a batch; `calibration` gives samples, such batches or tuples of
     them: they show which channels matter, and what is left makes up for those that are gone (`fit`). Numbers
     of channels suit `target`. `apply=False` keeps all shapes and sets weights to zero, to be pruned further,
     or to be shrunk later. In training mode the copy starts as what it is in evaluation: batch normalization
@@ -116,7 +117,7 @@ def prune(
         _put(changed, found, plan.network, graph)
     report = plan.report(simplify(graph), counts)
     layers = _layers(found, plan.network, gone)
-    made = PrunedModule(changed, masks, report, found.program, layers, inputs_on_cpu(example_inputs))
+    made = PrunedModule(changed, masks, report, found.program, layers, found.inputs)
     made.mask(changed)
     _let_train(changed, [tuple(sample[name] for name in found.graph.inputs) for sample in samples])
     return replace(made, module=(made.shrink(changed) if apply else changed).to(device))
@@ -193,11 +194,9 @@ def _constants(graph: Graph, layer: str) -> tuple[Array, Array]:
 
 
 def _results(model: nn.Module, inputs: Sequence[Tensor]) -> list[Tensor]:
-    """In evaluation mode, for random numbers: examples may be zeros."""
-    chance = torch.Generator().manual_seed(0)
-    given = [torch.randn(x.shape, generator=chance) if x.dtype is torch.float32 else x for x in inputs]
+    """In evaluation mode, for random numbers."""
     with torch.no_grad():
-        results = deepcopy(model).eval()(*given)
+        results = deepcopy(model).eval()(*random_like(inputs))
     return list(results) if isinstance(results, tuple | list) else [results]
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Self, TypeAlias, cast
+from typing import Any, Self, cast
 
 import numpy as np
 import torch
@@ -35,7 +35,7 @@ from edgekit.torch.batch_norm import Norm, taking_statistics
 from edgekit.torch.batches import arrays_of
 from edgekit.torch.devices import array, device_of, tensor, training_device
 from edgekit.torch.fake_quantize import apply_exact, apply_fake_quant
-from edgekit.torch.layers import TrainedLayer, TrainedRecurrent, learned, trained_layers, with_own_biases
+from edgekit.torch.layers import Learning, TrainedLayer, learned, trained_layers, with_own_biases
 from edgekit.torch.torch_ops import results_of
 from edgekit.torch.trace import Traced, traced
 
@@ -48,19 +48,18 @@ _FORMATS = {
     "float32": DType.F32,
 }
 
-Learning: TypeAlias = TrainedLayer | TrainedRecurrent
 _REMEMBERED = 16  # batches of which statistics are taken anew
 
 
 def prepare_qat(
     model: nn.Module | Graph,
-    example_inputs: Sequence[Tensor] = (),
+    example_inputs: Sequence[Tensor] | Tensor = (),
     calibration: Iterable[Any] = (),
     *,
     target: str = "int8",
 ) -> Qat:
     """A module to train in the place of `model`, with inputs and outputs of the same shapes. `example_inputs`
-    are a batch of one; `calibration` gives samples, such batches or tuples of them, from which ranges start.
+    are a batch; `calibration` gives samples, such batches or tuples of them, from which ranges start.
     `target`: int8; int4, where layers have weights of 4 bits; bf16 or f16 weights, without ranges; float32,
     where nothing is quantized, to train what was pruned. The result is where `model` is, or if that is the
     CPU, on a GPU if torch has one; it takes inputs from any device, and gives outputs there.

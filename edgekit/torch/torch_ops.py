@@ -76,9 +76,8 @@ def torch_op(op: Op, *args: Tensor) -> Tensor:
         case RmsNorm():
             x, scale = args[:2]
             return x * torch.rsqrt(x.square().mean(dim=-1, keepdim=True) + op.epsilon) * scale
-        case Gather() if args[1].ndim <= 1:
-            taken = torch.index_select(args[0], op.axis, args[1].reshape(-1).long())
-            return taken if args[1].ndim else taken.squeeze(op.axis)
+        case Gather():
+            return _gather(op, *args)
         case Map() if has_derivative(op):
             return elementwise(op, *args)
     raise EdgeKitError(
@@ -138,6 +137,14 @@ def _reduce(op: Reduce, x: Tensor) -> Tensor:
         raise EdgeKitError("E0205", f"a reduction to the {op.kind} cannot be trained")
     result: Tensor = functions[op.kind](x, dim=op.axes, keepdim=op.keepdims) if op.axes else x
     return result
+
+
+def _gather(op: Gather, x: Tensor, index: Tensor) -> Tensor:
+    size = x.shape[op.axis]
+    at = torch.where(index < 0, index + size, index).clamp(0, size - 1).long()
+    if at.numel() == at.shape[op.axis]:
+        return torch.index_select(x, op.axis, at.reshape(-1))
+    return torch.take_along_dim(x, at, op.axis)
 
 
 def _slice(op: Slice, x: Tensor) -> Tensor:

@@ -24,6 +24,7 @@ from edgekit.core.types import Array
 from edgekit.quantize.pruning.groups import with_constants
 from edgekit.torch.batch_norm import Norm
 from edgekit.torch.devices import on_cpu
+from edgekit.torch.example_inputs import one_sample
 from edgekit.torch.export import convert, exported
 
 _LAYERS = {"aten::linear", "aten::conv1d", "aten::conv2d", "aten::conv_transpose1d", "aten::conv_transpose2d"}
@@ -50,6 +51,7 @@ class Traced:
     graph: Graph
     model: nn.Module
     program: torch.export.ExportedProgram
+    inputs: tuple[torch.Tensor, ...]  # of one sample
     sources: Mapping[str, Source]
     places: Mapping[str, Array]  # of each weight within its parameter, flattened
 
@@ -80,12 +82,15 @@ class Traced:
 
 
 def traced(
-    model: nn.Module, example_inputs: Sequence[torch.Tensor], finish: Callable[[Graph], Graph]
+    model: nn.Module,
+    example_inputs: Sequence[torch.Tensor] | torch.Tensor,
+    finish: Callable[[Graph], Graph],
 ) -> Traced:
-    """Convert a module; `finish` brings the graph into its last form. A layer whose weights are mixed with
-    other constants has no source, and its batch normalization, if any, is folded."""
+    """Convert a module for one sample; `finish` brings the graph into its last form. A layer whose weights
+    are mixed with other constants has no source, and its batch normalization, if any, is folded."""
     model = on_cpu(model)
-    program = exported(deepcopy(model), example_inputs)
+    inputs = one_sample(model, example_inputs)
+    program = exported(deepcopy(model), inputs)
     state: Mapping[str, torch.Tensor] = program.state_dict
     real = {name: tensor.detach().clone() for name, tensor in state.items()}
     sources = list(_sources(program, model))
@@ -103,7 +108,7 @@ def traced(
                 tensor.data.copy_(real[name])
             named = {layer: source for layer, (source, _) in found.items()}
             places = {layer: at for layer, (_, at) in found.items()}
-            return Traced(graph, model, program, named, places)
+            return Traced(graph, model, program, inputs, named, places)
         sources = [source for source in sources if source.call in known]
 
 

@@ -34,10 +34,27 @@ def network() -> Graph:
         X.split(5),
         [(X[:7], LABELS[:7]), (X[7:], LABELS[7:])],
         [{NAME: X, "label": LABELS}],
+        {NAME: X, "label": LABELS},
+        [((X,), LABELS)],
+        [({NAME: X}, LABELS)],
+        X.numpy().astype(np.float64),
         DataLoader(TensorDataset(X, LABELS), batch_size=5),
         DataLoader(TensorDataset(X), batch_size=12),
     ],
-    ids=["tensor", "array", "samples", "batches", "labels", "dict", "loader", "one batch"],
+    ids=[
+        "tensor",
+        "array",
+        "samples",
+        "batches",
+        "labels",
+        "dict",
+        "no list",
+        "tuple in front",
+        "dict in front",
+        "doubles",
+        "loader",
+        "one batch",
+    ],
 )
 def test_samples_are_found_in_what_training_loops_have(calibration: Iterable[Any]) -> None:
     found = arrays_of(network(), calibration)

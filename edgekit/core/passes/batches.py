@@ -44,7 +44,7 @@ def batched(graph: Graph, count: int, *, in_front: bool = False) -> Graph:
         elif isinstance(node.op, Recurrent):
             if not (in_front and made.put_recurrent(node)):
                 raise _mixed(node.outputs[0], node)
-        elif not made.put_first(node) and not (in_front and made.put_in_front(node)):
+        elif not (made.put_first(node) or (in_front and (made.put_gather(node) or made.put_in_front(node)))):
             raise _mixed(node.outputs[0], node)
     for name in graph.outputs:
         if made.in_front.get(name, False) != (axes[name] > 0):
@@ -122,6 +122,25 @@ class _Batch:
                 missing = rank - len(shape) if sum(is_wide) > 1 else 0  # broadcast, if at all
                 shapes[name] = (self.count, *[1] * missing, *shape)
         return self._put(node, _behind_samples(node.op, is_wide, self.count), shapes, is_in_front=True)
+
+    def put_gather(self, node: Node) -> bool:
+        """Add a Gather of rows of a table, as of an embedding: each sample names as many as one did."""
+        if not isinstance(node.op, Gather) or node.op.axis or node.inputs[0] in self.in_front:
+            return False
+        table, index = node.inputs
+        shape = self.graph.type(index).shape
+        own = shape[0]
+        if self.graph.type(index).size != own:  # rows of each column
+            return False
+        rows = self._in_shape(index, (self.count * own, *shape[1:]))
+        (found,) = node.op.infer(self.values[table].type, self.values[rows].type)
+        made = f"{node.outputs[0]}, of {self.count * own} rows"
+        self.values[made] = Value(found)
+        self.nodes.append(replace(node, inputs=(table, rows), outputs=(made,)))
+        self.give(node.outputs[0], is_in_front=True)
+        apart = Reshape(self.values[node.outputs[0]].type.shape)
+        self.nodes.append(Node(apart, (made,), node.outputs))
+        return True
 
     def put_recurrent(self, node: Node) -> bool:
         """Add a recurrent layer: its tensors are [steps, rows, numbers], its states [rows, numbers], and each
