@@ -15,7 +15,7 @@ SCALE = 32  # the network sees feature / 32
 CHANNELS = 64
 
 
-def network() -> nn.Module:
+def network(channels: int = CHANNELS) -> nn.Module:
     """A depthwise-separable network, the shape of MLPerf Tiny's: 22,500 weights."""
 
     def normalized(conv: nn.Conv2d) -> list[nn.Module]:
@@ -24,13 +24,13 @@ def network() -> nn.Module:
     # Half of a 10x4 window at each side; one more behind, as a stride of two needs it.
     layers = [
         nn.ZeroPad2d((1, 1, 4, 5)),
-        *normalized(nn.Conv2d(1, CHANNELS, (10, 4), stride=2, bias=False)),
+        *normalized(nn.Conv2d(1, channels, (10, 4), stride=2, bias=False)),
     ]
     for _ in range(4):
-        layers += normalized(nn.Conv2d(CHANNELS, CHANNELS, 3, padding=1, groups=CHANNELS, bias=False))
-        layers += normalized(nn.Conv2d(CHANNELS, CHANNELS, 1, bias=False))
+        layers += normalized(nn.Conv2d(channels, channels, 3, padding=1, groups=channels, bias=False))
+        layers += normalized(nn.Conv2d(channels, channels, 1, bias=False))
     return nn.Sequential(
-        *layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Dropout(0.2), nn.Linear(CHANNELS, len(WORDS))
+        *layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Dropout(0.2), nn.Linear(channels, len(WORDS))
     )
 
 
