@@ -203,7 +203,7 @@ def test_weights_in_groups(tmp_path: Path) -> None:
 )
 def test_attention_to_caches(name: str, compiler: str, tmp_path: Path) -> None:
     """Blocks of keys, one that is cut, positions outside, several queries, heads that share keys; scores so
-    far apart that weights are 0, and NaN.
+    far apart that weights are 0, NaN, and infinite keys.
 
     Where a scale spreads scores, it also spreads how far sums in another order differ: queries and keys are
     fourths there, whose products have exact sums.
@@ -212,12 +212,14 @@ def test_attention_to_caches(name: str, compiler: str, tmp_path: Path) -> None:
     shapes = [(2, 2, 40, 8, 8), (4, 2, 33, 16, 24), (3, 1, 5, 8, 16), (8, 2, 70, 8, 8), (4, 2, 33, 8, 8)]
     kinds = [(shape, index, 0) for shape, index in product(shapes, (DType.S32, DType.S64))]
     kinds += [(shape, DType.S32, shape[2] - 4) for shape in (shapes[0], shapes[3], (4, 2, 70, 16, 8))]
+    keys_of: list[str] = []
     for (heads, shared, keys, size, values), index, window in kinds:
         at = np.array([0, keys // 2, keys - 1, keys + 9, -3, 15], index.numpy)
         q, k, v = (
             bench.input(1, n, rows, width)
             for n, rows, width in ((heads, 6, size), (shared, keys, size), (shared, keys, values))
         )
+        keys_of.append(k)
         places = bench.builder.input(f"at{len(bench.inputs)}", Type(index, at.shape))
         bench.inputs[places] = at
         scale = size**-0.5
@@ -233,11 +235,14 @@ def test_attention_to_caches(name: str, compiler: str, tmp_path: Path) -> None:
     )
     expected = {f"cached_attention_f32_{index}{kind}" for index in ("s32", "s64") for kind in each}
     assert set(kernels(program, isa)) == expected
-    broken = {name: data.copy() for name, data in bench.inputs.items()}
+    broken, infinite = ({name: data.copy() for name, data in bench.inputs.items()} for _ in range(2))
     for data in broken.values():
         if data.dtype == np.float32:
             data[0, 0, 0, 3] = np.nan
-    check(program, drive(program, tmp_path, "speed", LEVEL["speed"]), [bench.inputs, broken])
+    for name in keys_of:  # scores of both signs
+        infinite[name][0, 0, 0, 3] = np.inf
+    samples = [bench.inputs, broken, infinite]
+    check(program, drive(program, tmp_path, "speed", LEVEL["speed"]), samples)
 
 
 @pytest.mark.parametrize(("name", "optimize"), [("cortex-m4", "size"), ("cortex-m7", "speed")])

@@ -5,9 +5,7 @@
 
 EK_KERNEL void EK_FN(const EK_T *a, const EK_T *b, EK_T *y, const struct EK_STRUCT *p)
 {
-    /* The last ones are the coefficients of ek_exp2_poly_f32. */
-    static const float terms[] = {87.0f, -1.44269502f, 12582912.0f, 0.00015366725f, 0.00133926398f,
-        0.00961842574f, 0.0555035844f, 0.240226477f, 0.693147182f, 1.0f};
+    static const float terms[] = {87.0f, -1.44269502f, EK_EXP2_ROUNDS, EK_EXP2_TERMS};
     const int32_t pairs = p->n / 2 * 2;
     if (pairs)
         ek_swiglu_pairs(a, b, y, pairs, terms);

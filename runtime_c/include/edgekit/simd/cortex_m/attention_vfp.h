@@ -1,12 +1,13 @@
 /* Attention of two heads to keys and values that they share, with the scalar FPU of Cortex-M4, M7 and M33: VLDM loads a
  * row of eight, each product is a VMLA, which rounds before it adds, as other processors do in two instructions: sums have the order,
  * and results the bits, of portable C. Weights of both heads lie side by side.
- * stack 100 */
+ * stack 64 */
 #ifndef EDGEKIT_ATTENTION_VFP_H
 #define EDGEKIT_ATTENTION_VFP_H
 
 #include "edgekit/cache.h"
 #include "edgekit/simd/cortex_m/assembly.h"
+#include "edgekit/simd/cortex_m/exp2_vfp.h"
 #include "edgekit/simd/cortex_m/vmla.h"
 #include "edgekit/types.h"
 
@@ -26,23 +27,31 @@ EK_ASSEMBLY_OFFSET(struct ek_attention_pair, keys, 20);
 EK_ASSEMBLY_OFFSET(struct ek_attention_pair, shrink, 24);
 EK_ASSEMBLY_OFFSET(struct ek_attention_pair, w, 32);
 
-/* The larger one of two floats, or the first where the other is NaN. FPUs of Cortex-M with float64 have FPv5. */
-#if defined(__ARM_FEATURE_NUMERIC_MAXMIN) || (__ARM_FP & 8)
+/* EK_VFP_LARGER: a is b where that is larger; NaN in b changes nothing.
+ * EK_VFP_AT_LEAST: a is `least` where it is smaller. NaN stays, or makes `total` NaN, where numbers are added up: none is
+ * above 0, so that nothing but NaN does. EK_VFP_NAN_OF: then so is the sum. */
+#if EK_VFP_IS_FPV5
 #define EK_VFP_LARGER(a, b) "vmaxnm.f32 " #a "," #a "," #b "\n"
+#define EK_VFP_AT_LEAST(a, least, total)                                                                     \
+    "vadd.f32 " #total "," #total "," #a "\n"                                                                \
+    "vmaxnm.f32 " #a "," #a "," #least "\n"
+#define EK_VFP_NAN_OF(sum, total)                                                                            \
+    "vcmp.f32 " #total "," #total "\n"                                                                       \
+    "vmrs APSR_nzcv,FPSCR\n"                                                                                 \
+    "vselvs.f32 " #sum "," #total "," #sum "\n"
 #else
 #define EK_VFP_LARGER(a, b)                                                                                  \
     "vcmp.f32 " #b "," #a "\n"                                                                               \
     "vmrs APSR_nzcv,FPSCR\n"                                                                                 \
     "it gt\n"                                                                                                \
     "vmovgt.f32 " #a "," #b "\n"
-#endif
-
-/* a is `least` where it is smaller; NaN stays. */
-#define EK_VFP_AT_LEAST(a, least)                                                                            \
+#define EK_VFP_AT_LEAST(a, least, total)                                                                     \
     "vcmp.f32 " #a "," #least "\n"                                                                           \
     "vmrs APSR_nzcv,FPSCR\n"                                                                                 \
     "it mi\n"                                                                                                \
     "vmovmi.f32 " #a "," #least "\n"
+#define EK_VFP_NAN_OF(sum, total)
+#endif
 
 /* The product of eight numbers from q0 to q7 and the key, in four sums, the first of them `to`. */
 #define EK_PAIR_SCORE(to, b, c, d, q0, q1, q2, q3, q4, q5, q6, q7)                                           \
@@ -91,60 +100,38 @@ static EK_ASSEMBLY void ek_pair_scores(const float *q EK_IN_ASSEMBLY, const floa
         "bx lr\n");
 }
 
-/* w = 2^(w - most), at least 2^-126, and adds them to the sums; NaN stays. x = n + r: a polynomial in r, and n is added to
- * its exponent.
+/* w = 2^(w - most), at least 2^-126, and adds them to the sums, which are NaN where a w is.
  *
- * Called with  r0 w, r1 keys, r2 the pair, r3 what rounds, -126, and the coefficients
- * Floats       s0 s1 x, s2 s3 n, s4-s10 and s11-s17 the polynomials, s18 s19 most, s20 s21 sums, s22 what rounds, s23 -126 */
+ * Called with  r0 w, r1 keys, r2 the pair, r3 what rounds, -126, two zeros, and the coefficients
+ * Integers     r4 r12 whole parts, r5 r6 w
+ * Floats       s0 s1 x, s2 s3 whole parts, s4-s17 polynomials, s18 s19 most, s20 s21 sums, s22 what rounds, s23 -126,
+ *              s24 s25 totals of x */
 static EK_ASSEMBLY void ek_pair_weights(float *w EK_IN_ASSEMBLY, int32_t keys EK_IN_ASSEMBLY,
     struct ek_attention_pair *pair EK_IN_ASSEMBLY, const float *terms EK_IN_ASSEMBLY)
 {
     __asm volatile(
         "push {r4-r6, lr}\n"
-        "vpush {s16-s23}\n"
-        "mov r12, r3\n"
+        "vpush {s16-s25}\n"
         "vldm r2, {s18-s21}\n"
-        "vldm r12!, {s22-s23}\n"
+        "vldm r3!, {s22-s25}\n"
         "1:\n"
             "vldm r0, {s0-s1}\n"
-            "vldm r12, {s4-s10}\n"
-            "vldm r12, {s11-s17}\n"
             "vsub.f32 s0, s0, s18\n"
             "vsub.f32 s1, s1, s19\n"
-            EK_VFP_AT_LEAST(s0, s23)
-            EK_VFP_AT_LEAST(s1, s23)
-            "vadd.f32 s2, s0, s22\n"
-            "vadd.f32 s3, s1, s22\n"
-            "vmov r3, r4, s2, s3\n"
-            "vsub.f32 s2, s2, s22\n"
-            "vsub.f32 s3, s3, s22\n"
-            "vsub.f32 s0, s0, s2\n"
-            "vsub.f32 s1, s1, s3\n"
-            "vmla.f32 s5, s4, s0\n"
-            "vmla.f32 s12, s11, s1\n"
-            "vmla.f32 s6, s5, s0\n"
-            "vmla.f32 s13, s12, s1\n"
-            "vmla.f32 s7, s6, s0\n"
-            "vmla.f32 s14, s13, s1\n"
-            "vmla.f32 s8, s7, s0\n"
-            "vmla.f32 s15, s14, s1\n"
-            "vmla.f32 s9, s8, s0\n"
-            "vmla.f32 s16, s15, s1\n"
-            "vmla.f32 s10, s9, s0\n"
-            "vmla.f32 s17, s16, s1\n"
-            "vmov r5, s10\n"
-            "vmov r6, s17\n"
-            "add r5, r5, r3, lsl #23\n"
-            "add r6, r6, r4, lsl #23\n"
+            EK_VFP_AT_LEAST(s0, s23, s24)
+            EK_VFP_AT_LEAST(s1, s23, s25)
+            EK_EXP2_PAIR(s0, s1, r3, s2, s3, s22, r4, r12, r5, r6)
             "vmov s0, s1, r5, r6\n"
             "vadd.f32 s20, s20, s0\n"
             "vadd.f32 s21, s21, s1\n"
             "vstm r0!, {s0-s1}\n"
             "subs r1, r1, #1\n"
             "bne 1b\n"
+        EK_VFP_NAN_OF(s20, s24)
+        EK_VFP_NAN_OF(s21, s25)
         "add r2, r2, #8\n"
         "vstm r2, {s20-s21}\n"
-        "vpop {s16-s23}\n"
+        "vpop {s16-s25}\n"
         "pop {r4-r6, pc}\n");
 }
 
@@ -189,9 +176,7 @@ static EK_ASSEMBLY void ek_pair_values(float *y EK_IN_ASSEMBLY, float *other EK_
 /* Weights of scores; what was added up of the sums so far shrinks. */
 static EK_SHARED void ek_pair_softmax(struct ek_attention_pair *pair)
 {
-    /* Those of ek_exp2_poly_f32. */
-    static const float terms[] = {12582912.0f, -126.0f, 0.00015366725f, 0.00133926398f, 0.00961842574f,
-        0.0555035844f, 0.240226477f, 0.693147182f, 1.0f};
+    static const float terms[] = {EK_EXP2_ROUNDS, -126.0f, 0, 0, EK_EXP2_TERMS};
     const float sum = pair->sum[0], other = pair->sum[1];
     ek_pair_weights(pair->shrink, 1, pair, terms);
     pair->sum[0] = sum * pair->shrink[0];

@@ -4,6 +4,7 @@
 #define EDGEKIT_SWIGLU_VFP_H
 
 #include "edgekit/simd/cortex_m/assembly.h"
+#include "edgekit/simd/cortex_m/exp2_vfp.h"
 #include "edgekit/types.h"
 
 /* 0 in place of e where |a| is 87 and more, or NaN; a and e are bits. */
@@ -13,17 +14,23 @@
     "movls " #e ",#0\n"
 
 /* 1 in place of e where a is not below 0. */
+#if EK_VFP_IS_FPV5
+#define EK_SWIGLU_ABOVE(a, e)                                                                                \
+    "cmp " #a ",#0\n"                                                                                        \
+    "vselge.f32 " #e ",s23," #e "\n"
+#else
 #define EK_SWIGLU_ABOVE(a, e)                                                                                \
     "cmp " #a ",#0\n"                                                                                        \
     "it ge\n"                                                                                                \
     "vmovge.f32 " #e ",s23\n"
+#endif
 
-/* y = e / (1 + e) a b where a is below 0, else 1 / (1 + e) a b, and e = 2^(-|a| log2(e)): the exponent is n + r, a polynomial
- * in r, and n is added to its exponent. Products are rounded before they are added (VMLA), as on other processors.
+/* y = e / (1 + e) a b where a is below 0, else 1 / (1 + e) a b, and e = 2^(-|a| log2(e)).
  *
  * Called with  r0 a, r1 b, r2 y, r3 an even count, on the stack 87, what s20 and s21 hold, and the coefficients
- * Integers     r4 r5 n, r6 lr e, r7 r8 a, r10 twice the bits of 87, r12 the coefficients
- * Floats       s0 s1 a, s2 s3 r and e, s4-s10 and s11-s17 polynomials, s18 s19 n, s20 -log2(e), s21 what rounds, s23 1 */
+ * Integers     r4 r5 whole parts, r6 lr e, r7 r8 a, r10 twice the bits of 87, r12 the coefficients
+ * Floats       s0 s1 a, s2 s3 the exponents and e, s4-s17 polynomials, s18 s19 whole parts, s20 -log2(e), s21 what rounds,
+ *              s23 1 */
 /* clang-format off */
 static EK_ASSEMBLY void ek_swiglu_pairs(const float *a EK_IN_ASSEMBLY, const float *b EK_IN_ASSEMBLY,
     float *y EK_IN_ASSEMBLY, int32_t count EK_IN_ASSEMBLY, const float *terms EK_IN_ASSEMBLY)
@@ -38,36 +45,12 @@ static EK_ASSEMBLY void ek_swiglu_pairs(const float *a EK_IN_ASSEMBLY, const flo
         "vmov.f32 s23, #1.0\n"
         "1:\n"
             "ldrd r7, r8, [r0], #8\n"
-            "vldm r12, {s4-s10}\n"
-            "vldm r12, {s11-s17}\n"
             "vmov s0, s1, r7, r8\n"
             "vabs.f32 s2, s0\n"
             "vabs.f32 s3, s1\n"
             "vmul.f32 s2, s2, s20\n"
             "vmul.f32 s3, s3, s20\n"
-            "vadd.f32 s18, s2, s21\n"
-            "vadd.f32 s19, s3, s21\n"
-            "vmov r4, r5, s18, s19\n"
-            "vsub.f32 s18, s18, s21\n"
-            "vsub.f32 s19, s19, s21\n"
-            "vsub.f32 s2, s2, s18\n"
-            "vsub.f32 s3, s3, s19\n"
-            "vmla.f32 s5, s4, s2\n"
-            "vmla.f32 s12, s11, s3\n"
-            "vmla.f32 s6, s5, s2\n"
-            "vmla.f32 s13, s12, s3\n"
-            "vmla.f32 s7, s6, s2\n"
-            "vmla.f32 s14, s13, s3\n"
-            "vmla.f32 s8, s7, s2\n"
-            "vmla.f32 s15, s14, s3\n"
-            "vmla.f32 s9, s8, s2\n"
-            "vmla.f32 s16, s15, s3\n"
-            "vmla.f32 s10, s9, s2\n"
-            "vmla.f32 s17, s16, s3\n"
-            "vmov r6, s10\n"
-            "vmov lr, s17\n"
-            "add r6, r6, r4, lsl #23\n"
-            "add lr, lr, r5, lsl #23\n"
+            EK_EXP2_PAIR(s2, s3, r12, s18, s19, s21, r4, r5, r6, lr)
             EK_SWIGLU_NEAR(r7, r6)
             EK_SWIGLU_NEAR(r8, lr)
             "vmov s2, s3, r6, lr\n"

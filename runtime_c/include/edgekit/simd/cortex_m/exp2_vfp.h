@@ -1,0 +1,50 @@
+/* Powers of 2 with the scalar FPU of Cortex-M4, M7 and M33, of two numbers side by side: x = n + r, a polynomial in r, and n
+ * is added to its exponent. Products are rounded before they are added (VMLA), as on other processors. */
+#ifndef EDGEKIT_EXP2_VFP_H
+#define EDGEKIT_EXP2_VFP_H
+
+/* FPUs of Cortex-M with float64 have FPv5. */
+#if defined(__ARM_FEATURE_NUMERIC_MAXMIN) || (__ARM_FP & 8)
+#define EK_VFP_IS_FPV5 1
+#else
+#define EK_VFP_IS_FPV5 0
+#endif
+
+/* Added to a number, it leaves n in the lowest bits. */
+#define EK_EXP2_ROUNDS 12582912.0f
+
+/* The coefficients of ek_exp2_poly_f32, for both numbers. */
+#define EK_EXP2_TERMS                                                                                        \
+    0.00015366725f, 0.00015366725f, 0.00133926398f, 0.00133926398f, 0.00961842574f, 0.00961842574f,          \
+        0.0555035844f, 0.0555035844f, 0.240226477f, 0.240226477f, 0.693147182f, 0.693147182f, 1.0f, 1.0f
+
+/* The bits of 2^x and 2^other, in e and f; x and other are lost, and s4-s17, which hold polynomials.
+ *
+ * Integers     terms where the coefficients are, i j numbers n
+ * Floats       n m numbers n, rounds EK_EXP2_ROUNDS */
+#define EK_EXP2_PAIR(x, other, terms, n, m, rounds, i, j, e, f)                                              \
+    "vldm " #terms ", {s4-s17}\n"                                                                            \
+    "vadd.f32 " #n ", " #x ", " #rounds "\n"                                                                 \
+    "vadd.f32 " #m ", " #other ", " #rounds "\n"                                                             \
+    "vmov " #i ", " #j ", " #n ", " #m "\n"                                                                  \
+    "vsub.f32 " #n ", " #n ", " #rounds "\n"                                                                 \
+    "vsub.f32 " #m ", " #m ", " #rounds "\n"                                                                 \
+    "vsub.f32 " #x ", " #x ", " #n "\n"                                                                      \
+    "vsub.f32 " #other ", " #other ", " #m "\n"                                                              \
+    "vmla.f32 s6, s4, " #x "\n"                                                                              \
+    "vmla.f32 s7, s5, " #other "\n"                                                                          \
+    "vmla.f32 s8, s6, " #x "\n"                                                                              \
+    "vmla.f32 s9, s7, " #other "\n"                                                                          \
+    "vmla.f32 s10, s8, " #x "\n"                                                                             \
+    "vmla.f32 s11, s9, " #other "\n"                                                                         \
+    "vmla.f32 s12, s10, " #x "\n"                                                                            \
+    "vmla.f32 s13, s11, " #other "\n"                                                                        \
+    "vmla.f32 s14, s12, " #x "\n"                                                                            \
+    "vmla.f32 s15, s13, " #other "\n"                                                                        \
+    "vmla.f32 s16, s14, " #x "\n"                                                                            \
+    "vmla.f32 s17, s15, " #other "\n"                                                                        \
+    "vmov " #e ", " #f ", s16, s17\n"                                                                        \
+    "add " #e ", " #e ", " #i ", lsl #23\n"                                                                  \
+    "add " #f ", " #f ", " #j ", lsl #23\n"
+
+#endif
