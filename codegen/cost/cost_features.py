@@ -59,6 +59,9 @@ def _work(call: Call, constants: Mapping[str, int]) -> Iterator[tuple[str, float
     yield "padded outputs", positions * constants.get("b", 0)
     yield "paired products", (positions + 1) // 2 * constants.get("w", 0)
     yield "paired outputs", (positions + 1) // 2 * constants.get("b", 0)
+    if given.get("n", 0) % 16:  # of rows that kernels read by sixteens
+        yield "rests of sixteens", positions
+        yield "rest cells", positions * (given["n"] % 16)
     if given.get("inputs", 0) % 16:  # behind whole blocks of inputs a rest is left
         yield "rests of rows", positions * -(-given["outputs"] // 4)
         yield "rests of paired rows", (positions + 1) // 2 * -(-given["outputs"] // 4)
