@@ -19,7 +19,9 @@ from edgekit.converters.tflite.reader import convert
 from edgekit.core import simulate
 from edgekit.core.builder import Builder
 from edgekit.core.ops._linear import Linear
+from edgekit.core.ops.arithmetic import Add
 from edgekit.core.ops.attention import CachedAttention
+from edgekit.core.ops.concat import Concat
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.groupwise import DenseGroupwise
@@ -260,6 +262,31 @@ def test_norms(name: str, optimize: Optimize, tmp_path: Path) -> None:
     found = drive(program, tmp_path, optimize, LEVEL[optimize]).run(program, bench.inputs)
     for y, value in expected.items():
         np.testing.assert_array_equal(found[y], value)
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize(("name", "optimize"), [("cortex-m4", "speed"), ("cortex-m7", "size")])
+def test_sums(name: str, optimize: Optimize, compiler: str, tmp_path: Path) -> None:
+    """Of whole eights and rests, alone, in place and as parts of a result."""
+    bench = Bench(Random(10), np.random.default_rng(10))
+    add = bench.builder.add
+    for n in (7, 8, 9, 16, 23, 64):
+        a, b = bench.input(n), bench.input(n)
+        (y,) = add(Add(), a, b)
+        bench.outputs += add(Add(), *add(Add(), y, a), b)  # in place, of the first operand
+        bench.outputs += add(Concat(0), y, *add(Add(), b, *add(Add(), a, a)))
+    bench.outputs += add(Add(), a, bench.builder.const(np.float32(3)))
+    program = compile_graph(
+        bench.builder.graph("floats", list(bench.inputs), bench.outputs), load(name, compiler)
+    )
+    assert kernels(program, "vfp") == {"add_f32_contiguous": 30}
+    assert kernels(program, "ref")["add_f32"] == 1  # with one number for all
+    driver = drive(program, tmp_path, optimize, LEVEL[optimize])
+    extreme = {name: np.where(data > 1, np.nan, data) for name, data in bench.inputs.items()}
+    for sample in (bench.inputs, extreme):
+        found, expected = driver.run(program, sample), simulate.run(program.graph, sample)
+        for output in bench.outputs:
+            np.testing.assert_array_equal(found[output], expected[output], err_msg=output)
 
 
 @pytest.mark.parametrize("network", NETWORKS)
