@@ -36,7 +36,7 @@ def is_slow(layer: ProfiledLayer) -> bool:
 
 
 def _row(layer: ProfiledLayer, found: Profile, mark: str) -> list[str]:
-    row = [mark, shortened(layer.name)]
+    row = [mark, shortened(layer.origin or layer.name)]
     if found.name:
         row += [layer.kernel, f"{layer.macs or 0:,}"]
     row += [_number(layer.measured), f"{layer.share:.1%}"]

@@ -97,7 +97,10 @@ def test_every_table_names_modules(
     assert f"\n{paths[0]} " in pruned.partition("channels of")[2]
     tuned = cli("tune", model, "--calib", "random", "--budget", "1", "--jobs", "1", "--flash", "1K").err
     assert f"bound by layer {paths[-1]}" in tuned
+    log = "".join(f"{layer['name']} 1\n" for layer in cli.ok("estimate", model, "--json").json["layers"])
+    Path("log.txt").write_text(log, encoding="utf-8")
     for command in (
+        ("profile", "log.txt", "--model", model),
         ("inspect", model, "-v"),
         ("quantize", model, "--calib", "random", "-o", "net_8.ek", "--calibrate", "minmax"),
         ("build", "net_8.ek", "-o", "library", "--no-verify", "-v"),
