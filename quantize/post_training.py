@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -21,6 +22,7 @@ from edgekit.quantize.calibration.calibration_warnings import (
     one_sided_warnings,
 )
 from edgekit.quantize.calibration.cross_fit import CrossFit
+from edgekit.quantize.calibration.heavy_tails import clipped
 from edgekit.quantize.calibration.sample_batches import Sample
 from edgekit.quantize.calibration.search_budget import SearchBudget
 from edgekit.quantize.gate import Gate, Judge
@@ -74,7 +76,9 @@ def quantize(
         *label_warning(found.verdict.accuracy_before, settings.gate.labels),
         *report.warnings,
         *_warnings(known, report.layers),
-        *_unseen_warning(report.sqnr_db, unseen),
+        *_unseen_warning(
+            report.sqnr_db, unseen, clipped(known.graph, found.trial.quantized, seen.together())
+        ),
     )
     inputs = observed_inputs(known.graph, seen.together())
     return made, replace(
@@ -167,9 +171,10 @@ class _Labelled:
                 yield sample, int(label)
 
 
-def _unseen_warning(held_db: float, unseen: Unseen) -> Iterator[str]:
-    """Ranges of all samples clip nothing of the samples that they are measured on, and few of these may
-    decide what is measured."""
+def _unseen_warning(held_db: float, unseen: Unseen, tails: Iterable[tuple[float, str]]) -> Iterator[str]:
+    """Ranges of all samples clip nothing of the samples that they are measured on, few of these may
+    decide what is measured, and others may have values that are far beyond."""
+    clipped_db, tensor = min(tails, default=(math.inf, ""))
     if unseen.sqnr_db < min(held_db - _WORSE_DB, LEAST_SQNR):
         yield (
             f"samples that give no ranges have {unseen.sqnr_db:.1f} dB where the other half gives them, "
@@ -179,6 +184,11 @@ def _unseen_warning(held_db: float, unseen: Unseen) -> Iterator[str]:
         yield (
             f"few samples decide how good output {unseen.output:.40} is, others may have less than "
             f"{_DOUBTFUL_DB:g} dB: more samples help, above all those for which it is large"
+        )
+    elif clipped_db < _DOUBTFUL_DB <= held_db:
+        yield (
+            f"the largest values of {tensor:.40} are far beyond the others (a heavy tail), so that other "
+            f"samples may have less than {_DOUBTFUL_DB:g} dB: more samples help"
         )
 
 

@@ -68,24 +68,39 @@ def test_without_a_layer_or_biases_nothing_is_said() -> None:
         assert bias_ratio(graph, "x", observer.statistics) is None
 
 
-def heavy_tailed(seed: int) -> tuple[Graph, Array]:
-    """A small network, and data whose largest values few samples show."""
-    random, net = np.random.default_rng(seed), Net()
+def small_network(random: np.random.Generator) -> Graph:
+    net = Net()
     x = net.x(1, 16)
     for name, outputs, least in (("hidden", 16, 0.0), ("more", 16, 0.0), ("out", 4, -np.inf)):
         weights, bias = random.normal(size=(outputs, 16)) / 4, random.normal(size=outputs) / 4
         x = net(Dense(lo=least), x, weights.astype(np.float32), bias.astype(np.float32), name=name)
-    return net.done(x), random.standard_t(2, size=(332, 1, 16)).astype(np.float32)
+    return net.done(x)
 
 
-@pytest.mark.parametrize("seed", [0, 2, 3, 5, 6, 7])
+def doubts(found: api.Quantization) -> list[str]:
+    """That other samples may have less than the report says."""
+    return [text for text in found.warnings if "less than 20 dB" in text or "dB where the other half" in text]
+
+
+@pytest.mark.parametrize("seed", [0, 2, 3, 5, 6, 7, 12, 13, 20])
 def test_no_output_has_less_than_20_db_on_fresh_samples_without_a_word(seed: int) -> None:
-    graph, data = heavy_tailed(seed)
+    """Few samples show the largest values, or none does: the data are distributed after Student's t with 2
+    degrees of freedom. In the last three, held-out samples do not leave the range of the others."""
+    random = np.random.default_rng(seed)
+    graph, data = small_network(random), random.standard_t(2, size=(332, 1, 16)).astype(np.float32)
     made, found = api.quantize_model(graph, data[:32])
     fresh = [{"x": x} for x in data[32:]]
     exact, ours = ([simulate.run(g, sample)["out"] for sample in fresh] for g in (graph, made))
     assert sqnr(exact, ours) < 20
-    assert any("more samples" in warning for warning in found.warnings)
+    assert doubts(found)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_light_tails_are_not_doubted(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    graph, data = small_network(random), random.uniform(-2, 2, size=(32, 1, 16)).astype(np.float32)
+    _, found = api.quantize_model(graph, data)
+    assert not [text for text in found.warnings if "heavy tail" in text]
 
 
 def test_equal_samples_count_as_one() -> None:
