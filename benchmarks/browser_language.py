@@ -122,7 +122,7 @@ class Site:
             verify=False,
         )
         page = self.page(kind, "edgekit", format, str(made / "npm" / "net.js"))
-        for pattern in ("*.wasm", "*.bin", "*.thread.js"):
+        for pattern in ("*.wasm", "*.bin", "*.helper.js"):
             for file in (made / "npm").glob(pattern):
                 shutil.copy(file, page)
         return page
