@@ -15,8 +15,9 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -153,8 +154,9 @@ def measured(ready: Sequence[Prepared], rounds: int, threads: int) -> str:
         rows.append([*row, ", ".join(f"{dB:.0f}" for dB in each.close.values()) * (each.kind == "int8")])
         print(*rows[-1], sep="  ", flush=True)
     for kind, ratios in gains.items():
-        mean = math.exp(statistics.fmean(map(math.log, ratios)))
-        rows.append([f"geometric mean, {kind}", "", f"{mean:.2f}", "", ""])
+        rows.append([f"geometric mean, {kind}", "", f"{_mean(ratios):.2f}", "", ""])
+    if len(gains) > 1:
+        rows.append(["geometric mean", "", f"{_mean(chain(*gains.values())):.2f}", "", ""])
     note = _NOTE.format(
         threads=threads,
         rounds=rounds,
@@ -166,6 +168,10 @@ def measured(ready: Sequence[Prepared], rounds: int, threads: int) -> str:
         machine=machine(),
     ).strip()
     return table(["ms", OURS, "times faster", "peers", "dB"], rows) + "\n\n" + note
+
+
+def _mean(ratios: Iterable[float]) -> float:
+    return math.exp(statistics.fmean(map(math.log, ratios)))
 
 
 if __name__ == "__main__":
