@@ -19,11 +19,11 @@ from edgekit.quantize.calibration.function_ranges import reading_function
 from edgekit.quantize.calibration.observe import Range, Statistics
 from edgekit.quantize.integers.int8 import Quantized
 
-_PEAKS = 50  # values, of each side
-_SHARE = 0.1  # of all, at most
-_FEWEST = 20  # peaks: fewer say nothing
-_HEAVIEST = 0.45  # shape: that of a half has no variance
-_LIGHTEST = -10.0
+_MAX_PEAKS = 50  # values, of each side
+_MAX_SHARE = 0.1  # of all, at most
+_MIN_PEAKS = 20  # peaks: fewer say nothing
+_MAX_SHAPE = 0.45  # shape: that of a half has no variance
+_MIN_SHAPE = -10.0
 _NEARLY_0 = 1e-6  # the exponential distribution is that of 0
 
 
@@ -67,9 +67,10 @@ def clipping(s: Statistics, kept: Range) -> float:
 def _beyond(x: Array, counts: Array, end: float) -> float:
     """The mean square of what fresh values exceed an end by; a histogram has the largest values first."""
     total = int(counts.sum())
-    last = int(np.searchsorted(np.cumsum(counts), min(_PEAKS, _SHARE * total)))
-    peaks = np.repeat(x[:last], counts[:last]) - x[last]
-    if len(peaks) < _FEWEST:
+    last = int(np.searchsorted(np.cumsum(counts), min(_MAX_PEAKS, _MAX_SHARE * total)))
+    seen = np.repeat(x[:last], counts[:last].astype(np.intp))  # of 32 bits in the playground
+    peaks = seen - x[last]
+    if len(peaks) < _MIN_PEAKS:
         return 0.0
     shape, scale = pareto(peaks)
     farther = scale + shape * max(end - float(x[last]), 0.0)  # the scale of what exceeds the end
@@ -86,7 +87,7 @@ def pareto(peaks: Array) -> tuple[float, float]:
     mean = float(falling.mean())
     least = float((falling * np.arange(len(falling))).sum() / (len(falling) * (len(falling) - 1)))
     if mean <= 2 * least:  # all are the same
-        return _LIGHTEST, mean * (1 - _LIGHTEST)
-    shape = min(max(2 - mean / (mean - 2 * least), _LIGHTEST), _HEAVIEST)
+        return _MIN_SHAPE, mean * (1 - _MIN_SHAPE)
+    shape = min(max(2 - mean / (mean - 2 * least), _MIN_SHAPE), _MAX_SHAPE)
     shape = shape if abs(shape) > _NEARLY_0 else _NEARLY_0
     return shape, mean * (1 - shape)

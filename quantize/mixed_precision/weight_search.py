@@ -12,7 +12,7 @@ from edgekit.quantize.integers.int8 import Quantized
 from edgekit.quantize.measure import Measure, Trial, with_chance
 from edgekit.quantize.mixed_precision.noise_sources import by_halves
 
-_FEW = 32  # samples, or steps of a sequence, on which the noise of a matrix is measured
+_MAX_STEPS = 32  # samples, or steps of a sequence, on which the noise of a matrix is measured
 _LEAST_GAIN_DB = 0.5  # that a round is to bring
 _ROUNDS = 8
 
@@ -65,7 +65,7 @@ class WeightSearch:
 
     def _alone(self, wanted: float) -> dict[str, float]:
         """The noise that each matrix causes in int4, all others in floats, as a share of the signal."""
-        few = self.measure.on(self.measure.samples[:_FEW])
+        few = self.measure.on(self.measure.samples[:_MAX_STEPS])
 
         def noise(names: Sequence[str]) -> float:
             values = {name: Value(self.graph.type(name), self.narrow[name]) for name in names}
