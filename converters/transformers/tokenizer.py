@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +110,17 @@ def _merges(record: Record, ids: dict[str, int]) -> Iterator[tuple[int, int]]:
         yield ids[a], ids[b]
 
 
+def _as_rust_reads(score: float) -> float:
+    """A number as the package `tokenizers` has it: its reader of JSON (serde_json) rounds the digits, then
+    their quotient by a power of 10. Where two orders of tokens are equally probable, the last bit decides."""
+    if not math.isfinite(score):
+        return score
+    sign, digits, exponent = Decimal(repr(score)).as_tuple()
+    whole, power = float(int("".join(map(str, digits)))), float(f"1e{abs(int(exponent))}")
+    size = whole / power if int(exponent) < 0 else whole * power
+    return -size if sign else size
+
+
 def _unigram(record: Record) -> Unigram:
     tokens, scores = [], []
     for i, item in enumerate(record.items("vocab")):
@@ -116,7 +129,7 @@ def _unigram(record: Record) -> Unigram:
         if len(pair) != 2:
             raise EdgeKitError("E0401", f"{where} is no token with its score")
         tokens.append(checked(pair[0], str, where))
-        scores.append(float(checked(pair[1], float, where)))
+        scores.append(_as_rust_reads(float(checked(pair[1], float, where))))
     return Unigram(
         tuple(tokens), tuple(scores), record.integer("unk_id"), record.flag("byte_fallback", False)
     )

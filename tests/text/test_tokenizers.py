@@ -13,6 +13,7 @@ from edgekit.converters.file_formats.json_record import Record
 from edgekit.converters.transformers.tokenizer import parse
 from edgekit.core.text.normalizers import Nfc
 from edgekit.core.text.tokenizer import Tokenizer
+from edgekit.core.text.unigram import Unigram
 
 COUNT = 200
 
@@ -29,6 +30,18 @@ def test_tokens_are_those_of_the_package(kind: str) -> None:
         for special in (True, False):
             expected = theirs.encode(string, add_special_tokens=special).ids
             assert ours.encode(string, special=special) == expected, repr(string)
+
+
+@pytest.mark.parametrize("kind", ["unigram", "unigram_first", "unigram_bytes"])
+def test_scores_are_those_that_the_package_holds(kind: str) -> None:
+    """Its reader of JSON rounds twice, and a last bit decides between two orders of the same tokens."""
+    text = tokenizer_json(kind)
+    held = json.loads(require_module("tokenizers").Tokenizer.from_str(text).to_str())["model"]["vocab"]
+    model = read(text).model
+    assert isinstance(model, Unigram)
+    assert list(zip(model.tokens, model.scores, strict=True)) == [tuple(pair) for pair in held]
+    exact = [score for _, score in json.loads(text)["model"]["vocab"]]
+    assert list(model.scores) != exact
 
 
 @pytest.mark.parametrize("kind", KINDS)
