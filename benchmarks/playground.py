@@ -59,7 +59,7 @@ def main() -> None:
     rounds = parser.parse_args().rounds
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        files = import_module("scripts.pyodide")  # as tests import it
+        files = import_module("scripts.pyodide")  # which mypy knows as a script, by another name
         assemble(files.pyodide(), files.clang(), folder)
         seconds = {"Chromium": in_chromium(folder, rounds), "Node": in_node(folder, rounds)}
     text = table(["start in", "seconds"], [[where, f"{taken:.1f}"] for where, taken in seconds.items()])

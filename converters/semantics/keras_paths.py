@@ -24,11 +24,12 @@ _GROUPS = {
     "ReadVariableOp",
     "Reshape",
     "shape",
+    "strided_slice",
+    "clip_by_value",
 }
-_GROUPS |= {"strided_slice", "clip_by_value"}
 # What multiplies, where TensorFlow has another word for it.
 _WORDS = {"fullyconnected": "matmul", "gemm": "matmul", "transposeconv": "conv"}
-_ALIKE = 3  # letters in common, as of conv2d and convolution
+_PREFIX = 3  # letters in common, as of conv2d and convolution
 
 
 @dataclass(frozen=True)
@@ -55,13 +56,13 @@ def _layer(operator: NamedOperator) -> str:
     word = "".join(re.findall("[a-z0-9]+", operator.kind.lower()))
     word = _WORDS.get(word, word)
     found = [part for name in operator.names for part in _parts(name)]
-    alike = [layer for layer, leaf in found if _are_alike(word, leaf)]
+    of_kind = [layer for layer, leaf in found if _is_of_kind(leaf, word)]
     counts = Counter(layer for layer, _ in found)
-    if alike:
-        return max(reversed(alike), key=counts.__getitem__)
+    if of_kind:
+        return max(reversed(of_kind), key=counts.__getitem__)
     if found:
         return found[-1][0]
-    of_weights = [layer for layer, leaf in _parts(operator.weights) if _are_alike(word, leaf)]
+    of_weights = [layer for layer, leaf in _parts(operator.weights) if _is_of_kind(leaf, word)]
     return of_weights[-1] if of_weights else ""
 
 
@@ -75,5 +76,5 @@ def _parts(name: str) -> Iterator[tuple[str, str]]:
             yield "/".join(scopes), leaf.lower()
 
 
-def _are_alike(word: str, leaf: str) -> bool:
-    return word[:_ALIKE] == leaf[:_ALIKE]
+def _is_of_kind(leaf: str, kind: str) -> bool:
+    return leaf[:_PREFIX] == kind[:_PREFIX]

@@ -68,8 +68,8 @@ def _beyond(x: Array, counts: Array, end: float) -> float:
     """The mean square of what fresh values exceed an end by; a histogram has the largest values first."""
     total = int(counts.sum())
     last = int(np.searchsorted(np.cumsum(counts), min(_MAX_PEAKS, _MAX_SHARE * total)))
-    seen = np.repeat(x[:last], counts[:last].astype(np.intp))  # of 32 bits in the playground
-    peaks = seen - x[last]
+    times = counts[:last].astype(np.intp)  # numpy takes no wider ones, and WebAssembly has 32 bits
+    peaks = np.repeat(x[:last], times) - x[last]
     if len(peaks) < _MIN_PEAKS:
         return 0.0
     shape, scale = pareto(peaks)

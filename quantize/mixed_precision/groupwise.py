@@ -57,10 +57,9 @@ def quantize(
 
     progress("rounding")
     plain = made = in_integers(frozenset())
-    given = judged_samples(graph, samples)
     if (wanted := settings.wanted_of_weights) is None:
         return made.graph, judged(graph, made, samples, settings, progress)
-    if not given:
+    if not (given := judged_samples(graph, samples)):
         report = judged(graph, made, samples, settings, progress)
         return made.graph, replace(report, warnings=(*report.warnings, _BLIND))
     measure = Measure(
