@@ -22,7 +22,7 @@ from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph, Node
 from edgekit.core.ops._linear import Linear
 from edgekit.core.ops.recurrent import Recurrent
-from edgekit.core.passes.batches import batched, sample_axes, together
+from edgekit.core.passes.batches import batched, sample_axes
 from edgekit.core.types import Array, DType, Quant, Value
 from edgekit.quantize.calibration.observe import Observer, least_error
 from edgekit.quantize.calibration.scales import given, scales, tied
@@ -32,7 +32,7 @@ from edgekit.quantize.mixed_precision.formats import Formats, wide_anyway
 from edgekit.quantize.preparation.prepare import prepare
 from edgekit.quantize.rounding.integer_weights import IntegerWeights
 from edgekit.torch.batch_norm import Norm, taking_statistics
-from edgekit.torch.batches import arrays_of
+from edgekit.torch.batches import arrays_of, results_at_once
 from edgekit.torch.devices import array, device_of, tensor, training_device
 from edgekit.torch.fake_quantize import apply_exact, apply_fake_quant
 from edgekit.torch.layers import Learning, TrainedLayer, learned, trained_layers, with_own_biases
@@ -299,15 +299,10 @@ def _check_trainable(graph: Graph) -> None:
     samples = [simulate.random_inputs(graph, seed) for seed in range(2)]
     with np.errstate(all="ignore"):
         axes = sample_axes(graph)
-        values = {
-            name: together(np.concatenate([x[name] for x in samples], axes[name]), axes[name])
-            for name in graph.inputs
-        }
-        found = simulate.run(batched(graph, len(samples), in_front=True), values)
+        found = results_at_once(graph, samples)
         alone = [simulate.run(graph, sample) for sample in samples]
     for name in graph.outputs:
-        parts = [outputs[name] for outputs in alone]
-        right = together(np.concatenate(parts, axes[name]), axes[name])
+        right = np.concatenate([outputs[name] for outputs in alone], axes[name])
         if not np.allclose(found[name], right, rtol=1e-3, atol=1e-4, equal_nan=True):
             hint = "training needs a model that computes each sample independently of the others"
             raise EdgeKitError("E0205", f"{name} of one sample depends on other samples", hint=hint)

@@ -10,8 +10,6 @@ from torch import nn
 import edgekit.torch as ek
 from edgekit import api
 
-_CENTRED = 1347  # digits to train with that nothing shifted
-
 
 @pytest.fixture
 def training(monkeypatch: pytest.MonkeyPatch) -> Any:
@@ -32,13 +30,18 @@ def test_training_wins_back_what_four_bits_cost(training: Any, name: str, floats
     common.seed_everything(1)
     (task,) = (replace(task, integers=(3, 3e-3)) for task in training.TASKS if task.name == name)
     every, (epochs, rate) = task.data(), floats
-    known = training.Data(
-        every.train[:_CENTRED], every.labels[:_CENTRED], every.test[:450], every.wanted[:450]
+    centred = len(every.train) // 5
+    known = replace(
+        every,
+        train=every.train[:centred],
+        labels=every.labels[:centred],
+        test=every.test[:450],
+        wanted=every.wanted[:450],
     )
     model = task.network()
     common.fit(model, nn.CrossEntropyLoss(), known.train, known.labels, epochs=epochs, rate=rate)
     calibration = known.train[:16].numpy()
     start = ek.prepare_qat(model, known.train[:1], calibration, target="int4").convert()
-    made = training.trained(model, known, calibration, "int4", task)
+    made = training.trained(model, start, known, calibration, "int4", task)
     assert training.accuracy(made, known) > training.accuracy(start, known) + 0.01
     assert api.verify(made, inputs=known.test[:20]).max_error == 0

@@ -159,7 +159,7 @@ class _Batch:
         made = []
         for name, type in zip(node.outputs, found, strict=True):
             made.append(f"{name}, of {rows} rows")
-            self.values[made[-1]] = Value(type)
+            self.values[made[-1]] = Value(replace(self.graph.type(name), shape=type.shape))
         self.nodes.append(replace(node, inputs=tuple(operands), outputs=tuple(made)))
         y, *states = node.outputs
         size = self.graph.type(y).shape[2]
