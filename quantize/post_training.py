@@ -41,6 +41,7 @@ _SEARCHED = 8  # held-out samples on which those are searched
 _UNSEEN = 32  # samples on which ranges by others are measured
 _WORSE_DB = 3.0  # there, which is worth a warning
 _DOUBTFUL_DB = 20.0  # less on other samples is worth a warning, however unlikely
+_DOUBTFUL_TAIL_DB = 24.0  # of a tensor, if all that it loses is beyond the range: others lose, too
 _MEMORY = 2**29  # bytes for what held-out samples lead to in the float graph, about
 
 
@@ -76,9 +77,7 @@ def quantize(
         *label_warning(found.verdict.accuracy_before, settings.gate.labels),
         *report.warnings,
         *_warnings(known, report.layers),
-        *_unseen_warning(
-            report.sqnr_db, unseen, clipped(known.graph, found.trial.quantized, seen.together())
-        ),
+        *unseen_warning(report.sqnr_db, unseen, clipped(known.graph, found.trial.quantized, seen.together())),
     )
     inputs = observed_inputs(known.graph, seen.together())
     return made, replace(
@@ -171,7 +170,7 @@ class _Labelled:
                 yield sample, int(label)
 
 
-def _unseen_warning(held_db: float, unseen: Unseen, tails: Iterable[tuple[float, str]]) -> Iterator[str]:
+def unseen_warning(held_db: float, unseen: Unseen, tails: Iterable[tuple[float, str]]) -> Iterator[str]:
     """Ranges of all samples clip nothing of the samples that they are measured on, few of these may
     decide what is measured, and others may have values that are far beyond."""
     clipped_db, tensor = min(tails, default=(math.inf, ""))
@@ -185,7 +184,7 @@ def _unseen_warning(held_db: float, unseen: Unseen, tails: Iterable[tuple[float,
             f"few samples decide how good output {unseen.output:.40} is, others may have less than "
             f"{_DOUBTFUL_DB:g} dB: more samples help, above all those for which it is large"
         )
-    elif clipped_db < _DOUBTFUL_DB <= held_db:
+    elif clipped_db < _DOUBTFUL_TAIL_DB and held_db >= _DOUBTFUL_DB:
         yield (
             f"the largest values of {tensor:.40} are far beyond the others (a heavy tail), so that other "
             f"samples may have less than {_DOUBTFUL_DB:g} dB: more samples help"
@@ -202,8 +201,10 @@ def _warnings(known: Calibrated, layers: Sequence[QuantizedLayer]) -> Iterator[s
     if outside := [pair for pair in seen.outside() if pair[0] in ranged]:
         name, share = max(outside, key=lambda pair: pair[1])
         count = f"{len(outside)} tensors leave" if len(outside) > 1 else "1 tensor leaves"
-        how = f"{name:.40} by {share:.0%}: more samples help"
-        yield f"on held-out samples {count} the calibrated range, {how}"
+        yield (
+            f"with one half of the samples {count} the range of the other half, {name:.40} by {share:.0%} of "
+            "its power: more samples help, unless some of these are on another scale"
+        )
     if names := ", ".join(concats.one_scale):
         yield (
             f"{names:.60} joins tensors whose ranges differ much, in one scale for all: "

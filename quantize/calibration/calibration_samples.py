@@ -14,7 +14,7 @@ from edgekit.quantize.calibration.observe import Observer, Statistics
 from edgekit.quantize.calibration.sample_batches import Sample
 
 _MAX_HELD, _MAX_KEPT = 64, 128  # samples in memory: held out, and others
-_OUTSIDE = 0.05  # of a range: held-out data beyond that is worth a warning
+_OUTSIDE = 0.1  # of a tensor's power: more beyond what other samples show is worth a warning
 
 
 def observed(graph: Graph, samples: Sequence[Sample], batch_size: int) -> Mapping[str, Statistics]:
@@ -87,12 +87,12 @@ class CalibrationSamples:
         return replace(self, statistics=observed(graph, self.kept, self.batch_size), held_statistics=held)
 
     def outside(self) -> list[tuple[str, float]]:
-        """Values that leave the calibrated range on held-out samples, and how far, as a share of it."""
+        """Tensors of which one half of the samples has much beyond what the other shows, as a share of its
+        power."""
         found = []
         for name, apart in self.held_statistics.items():
             seen = self.statistics[name]
-            width = max(seen.high, 0.0) - min(seen.low, 0.0)
-            beyond = max(apart.high - seen.high, seen.low - apart.low)
-            if width > 0 and beyond > _OUTSIDE * width:
-                found.append((name, beyond / width))
+            share = max(apart.share_beyond(seen), seen.share_beyond(apart))
+            if share > _OUTSIDE:
+                found.append((name, share))
         return found

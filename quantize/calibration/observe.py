@@ -120,6 +120,13 @@ class Statistics:
         """The value that each count stands for."""
         return (np.arange(_BINS) + 0.5) * (2 * self.reach / _BINS) - self.reach
 
+    def share_beyond(self, other: Statistics) -> float:
+        """The power of what exceeds the range of another one, as a share of all."""
+        x = self.centres
+        off = x - x.clip(min(other.low, 0.0), max(other.high, 0.0))
+        power = float((self.counts * np.square(x)).sum())
+        return float((self.counts * np.square(off)).sum()) / power if power else 0.0
+
 
 class Observer:
     """Statistics of every floating tensor that a graph takes or computes, over all samples so far."""

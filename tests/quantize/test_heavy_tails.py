@@ -11,9 +11,11 @@ from support.nets import Net
 from edgekit.core.ops.activations import Sigmoid
 from edgekit.core.ops.dense import Dense
 from edgekit.core.types import Array, DType, Quant, Type, Value
+from edgekit.quantize.calibrated import Unseen
 from edgekit.quantize.calibration.heavy_tails import clipped, clipping, pareto
 from edgekit.quantize.calibration.observe import Statistics, minmax
 from edgekit.quantize.integers.int8 import Quantized
+from edgekit.quantize.post_training import unseen_warning
 
 Draw = Callable[[np.random.Generator, int], Array]
 
@@ -117,3 +119,20 @@ def test_tensors_of_integers_are_judged_by_their_range() -> None:
     assert tensors(1.0).keys() == {"x"}
     in_floats = {name: db for db, name in clipped(graph, Quantized(graph, names, {}), seen)}
     assert in_floats == {"x": narrow}
+
+
+@pytest.mark.parametrize(
+    ("held_db", "unseen_db", "tail_db", "words"),
+    [
+        (30, 29, 23, "the largest values of x are far beyond the others"),
+        (30, 29, 25, ""),
+        (19, 19, 10, ""),  # it is known to be noisy
+        (30, 22, 10, "samples that give no ranges have 22.0 dB"),
+    ],
+)
+def test_a_heavy_tail_is_told_where_no_other_doubt_is(
+    held_db: float, unseen_db: float, tail_db: float, words: str
+) -> None:
+    said = list(unseen_warning(held_db, Unseen(unseen_db, 29, "y"), [(tail_db, "x"), (99, "y")]))
+    assert len(said) == bool(words)
+    assert words in "".join(said)
