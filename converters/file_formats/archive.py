@@ -7,8 +7,9 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from edgekit.converters.blame import blame
 from edgekit.converters.files import parse_json
@@ -27,6 +28,15 @@ class Archive:
 
     zip: zipfile.ZipFile
     members: Mapping[str, zipfile.ZipInfo]
+    size: int  # of the file, which says what may be unpacked
+
+    def start(self, name: str) -> bytes:
+        """The first bytes of a member, by which formats are known; none of a damaged one."""
+        try:
+            with self.zip.open(self.members[name]) as stream:
+                return stream.read(8)
+        except Exception:  # as in read, which says what is wrong
+            return b""
 
     def read(self, name: str) -> bytes:
         """All bytes of a member; a wrong checksum is damage."""
@@ -43,6 +53,12 @@ class Archive:
                 message = "is damaged: it does not unpack to what the archive says of it"
                 raise EdgeKitError("E0401", message, hint=_COMPLETE) from error
 
+    def inner(self, name: str) -> Archive:
+        """The archive that a member is, which may unpack to what the file may, not more for its own size."""
+        data = self.read(name)
+        with blame(f"member {name[:100]}"):
+            return _archive(BytesIO(data), self.size, "the archive in the archive")
+
     def json(self, name: str) -> Any:
         return parse_json(self.read(name), name[:100])
 
@@ -51,15 +67,19 @@ class Archive:
 def opened(path: Path) -> Iterator[Archive]:
     """The archive of a model, closed again at the end."""
     try:
-        size = path.stat().st_size
-        archive = zipfile.ZipFile(path)
+        with path.open("rb") as stream:
+            yield _archive(stream, path.stat().st_size, path.name)
     except OSError as error:
         raise EdgeKitError("E0104", f"cannot read {path}: {error.strerror}") from None
+
+
+def _archive(stream: IO[bytes], size: int, name: str) -> Archive:
+    try:
+        archive = zipfile.ZipFile(stream)
     except Exception as error:  # zipfile raises what it stumbles over, not only BadZipFile
-        message = f"{path.name} is no archive or is damaged: its directory at the end cannot be read"
+        message = f"{name} is no archive or is damaged: its directory at the end cannot be read"
         raise EdgeKitError("E0401", message, hint=_COMPLETE) from error
-    with archive:
-        yield Archive(archive, _checked(archive.infolist(), size))
+    return Archive(archive, _checked(archive.infolist(), size), size)
 
 
 def member_names(path: Path) -> frozenset[str]:

@@ -1,11 +1,11 @@
-"""MediaPipe task bundle -> Graph: one of the TFLite models in a zip, by a path as if that were a folder."""
+"""MediaPipe task bundle -> Graph: a TFLite model in a zip, or in a zip in it, as if these were folders."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
-from zipfile import BadZipFile
 
 from edgekit.converters.file_formats.archive import SIGNATURE, Archive, opened
 from edgekit.converters.mediapipe import FORMAT as FORMAT
@@ -18,6 +18,12 @@ from edgekit.core.ir import Graph
 KEEPS_LOOPS = True
 PROFILES = tflite_reader.PROFILES
 HAS_SIGNATURES = True
+
+
+@dataclass(frozen=True)
+class _Model:
+    archive: Archive
+    name: str
 
 
 def sniff(path: Path, head: bytes) -> bool:
@@ -49,8 +55,8 @@ def convert(
         if not member and len(found) == 1:
             (member,) = found
         if member not in found:
-            raise _unknown(bundle, member, found)
-        data = archive.read(member)
+            raise _unknown(bundle, member, found, list(archive.members))
+        data = found[member].archive.read(found[member].name)
     return tflite_reader.convert_bytes(
         data,
         Path(member),
@@ -69,26 +75,26 @@ def _split(path: Path) -> tuple[Path, str]:
     return bundle, "" if bundle == path else path.relative_to(bundle).as_posix()
 
 
-def _models(archive: Archive) -> list[str]:
-    """The members that are TFLite models, by their first bytes."""
-    return [name for name in archive.members if tflite_reader.sniff(Path(name), _start(archive, name))]
+def _models(archive: Archive, folder: str = "") -> dict[str, _Model]:
+    """What is a TFLite model by its first bytes, by path. Bundles of a task may hold those of its steps."""
+    found: dict[str, _Model] = {}
+    for name in archive.members:
+        start = archive.start(name)
+        if tflite_reader.sniff(Path(name), start):
+            found[folder + name] = _Model(archive, name)
+        elif start.startswith(SIGNATURE) and not folder:
+            found |= _models(archive.inner(name), f"{name}/")
+    return found
 
 
-def _start(archive: Archive, name: str) -> bytes:
-    try:
-        with archive.zip.open(archive.members[name]) as stream:
-            return stream.read(8)
-    except (BadZipFile, EOFError, OSError, ValueError):  # damaged: said when the member is read
-        return b""
-
-
-def _unknown(bundle: Path, member: str, found: Sequence[str]) -> EdgeKitError:
-    if not found:
-        return EdgeKitError("E0103", f"{bundle.name} holds no TFLite model")
-    paths = ", ".join(quote(str(bundle / name)) for name in found[:20])
+def _unknown(bundle: Path, member: str, found: Iterable[str], members: Sequence[str]) -> EdgeKitError:
+    names = list(found)
+    if not names:
+        hint = f"it holds {', '.join(members[:20])}" if members else "it is empty"
+        return EdgeKitError("E0103", f"{bundle.name} holds no TFLite model", hint=hint)
+    paths = ", ".join(quote(str(bundle / name)) for name in names[:20])
     if not member:
-        message = f"{bundle.name} holds {len(found)} models"
+        message = f"{bundle.name} holds {len(names)} models"
         return EdgeKitError("E0103", message, hint=f"name one of them: {paths}")
     message = f"{bundle.name} holds no model {member:.100}"
-    near = suggest.hint(member, list(found), "models")
-    return EdgeKitError("E0103", message, hint=near or f"its models: {paths}")
+    return EdgeKitError("E0103", message, hint=suggest.hint(member, names, "models"))

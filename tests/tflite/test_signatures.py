@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import zipfile
 from collections.abc import Mapping
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -128,7 +129,51 @@ def test_a_bundle_without_models_says_so(tmp_path: Path) -> None:
         archive.writestr("labels.txt", "a thumb")
     with pytest.raises(EdgeKitError) as caught:
         convert(tmp_path / "none.task")
-    assert (caught.value.message, caught.value.hint) == ("none.task holds no TFLite model", "")
+    assert caught.value.message == "none.task holds no TFLite model"
+    assert caught.value.hint == "it holds labels.txt"
+    with zipfile.ZipFile(tmp_path / "empty.task", "w"):
+        pass
+    with pytest.raises(EdgeKitError, match=r"empty\.task") as caught:
+        convert(tmp_path / "empty.task")
+    assert caught.value.hint == "it is empty"
+
+
+def nested(folder: Path) -> Path:
+    """A bundle of a task whose steps have bundles of their own, as that of gestures has."""
+    path = folder / "gesture.task"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.write(bundle(folder), "hand.task")
+        archive.writestr("gesture.tflite", entry("MUL", 7))
+    return path
+
+
+def test_the_models_of_bundles_in_a_bundle_are_read(tmp_path: Path) -> None:
+    with pytest.raises(EdgeKitError, match=r"E0103 gesture\.task holds 3 models") as caught:
+        convert(nested(tmp_path))
+    paths = shlex.split(caught.value.hint.removeprefix("name one of them: ").replace(", ", " "))
+    results = [simulate.run(convert(path), {"x0": X})["y0"].tolist() for path in paths]
+    assert results == [[[3, 0, 5]], [[5, -10, 15]], [[7, -14, 21]]]
+
+
+def test_a_damaged_bundle_in_a_bundle_is_named(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "gesture.task", "w") as archive:
+        archive.writestr("hand.task", bundle(tmp_path).read_bytes()[:-100])
+    with pytest.raises(EdgeKitError, match=r"E0401 the archive in the archive is no archive .*") as caught:
+        convert(tmp_path / "gesture.task")
+    assert caught.value.where == "member hand.task"
+
+
+def test_a_zip_bomb_in_a_bundle_may_unpack_to_no_more_than_the_file(tmp_path: Path) -> None:
+    """Twice 60-fold would be 3,600-fold."""
+    inside = BytesIO()
+    with zipfile.ZipFile(inside, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.tflite", b"\x1c\0\0\0TFL3" + bytes(1 << 27))
+    with zipfile.ZipFile(tmp_path / "bomb.task", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("hand.task", inside.getvalue())
+    assert (tmp_path / "bomb.task").stat().st_size < 1 << 15
+    with pytest.raises(EdgeKitError, match=r"E0402 the archive has .* and unpacks to 134217736") as caught:
+        convert(tmp_path / "bomb.task")
+    assert caught.value.where == "member hand.task"
 
 
 @pytest.mark.parametrize("path", ["hand.task/missing.tflite", "two.tflite/x", "hand.task/labels.txt"])
