@@ -138,7 +138,7 @@ def describe(
         and layer.name not in found.levels
         and layer.name not in measure.concats.real
     ]
-    if floats and settings.dtype == "int8" and not settings.is_groupwise:
+    if floats and settings.is_calibrated:
         names = ", ".join(sorted({layer.op for layer in floats}))
         warnings.append(
             f"{len(floats)} of {len(layers)} layers stay float32, without an integer form: {names}"
@@ -171,6 +171,16 @@ def noise_warning(found: Quantization, settings: Settings) -> str:
     name = min(found.outputs, key=lambda output: found.outputs[output])
     data = "held-out samples" if 0 < found.held_out < found.samples else "these samples"
     return f"output {name:.40} has {found.sqnr_db:.1f} dB on {data}: {_remedy(settings)}"
+
+
+def effort_warning(settings: Settings) -> str:
+    """That high effort changes nothing; empty where it does, or where none is asked for."""
+    if settings.effort == "normal" or settings.is_calibrated:
+        return ""
+    return (
+        f"--effort {settings.effort} changes nothing with {settings.meaning}: it rounds weights beside "
+        "activations in int8 or int16, whose scales are calibrated"
+    )
 
 
 def _remedy(settings: Settings) -> str:

@@ -41,7 +41,7 @@ class Settings:
     # where both sides are int8, which loses little
     group: int = 0
     kv_cache: str = ""  # int8: caches of decoders, with a scale for each row; empty: float32
-    effort: str = "normal"  # high: weights are rounded for the sake of each layer's outputs
+    effort: str = "normal"  # high: weights beside int8 or int16 are rounded for the sake of layers' outputs
     calibrate: str = AUTO  # how ranges are chosen
     passes: float = PASSES  # of floats over the data: how long `auto` may take, about
     io: Io = "float"  # what inputs and outputs are
@@ -120,6 +120,11 @@ class Settings:
     def is_groupwise(self) -> bool:
         """Have groups of weights scales of their own? Ranges of activations are not calibrated then."""
         return self.dtype == "int8" and self.activations in ("float32", "dynamic")
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Are there integers on both sides, with ranges of activations that samples give?"""
+        return self.dtype == "int8" and not self.is_groupwise
 
     @property
     def has_int8_caches(self) -> bool:

@@ -29,7 +29,7 @@ from edgekit.deprecation import renamed_keyword
 from edgekit.quantize import gate, post_training
 from edgekit.quantize.integers.integer_io import Io
 from edgekit.quantize.mixed_precision import groupwise, half_precision
-from edgekit.quantize.outcome import Quantization, noise_warning
+from edgekit.quantize.outcome import Quantization, effort_warning, noise_warning
 from edgekit.quantize.preparation.constant_outputs import WithoutConstantOutputs
 from edgekit.quantize.preparation.prepare import prepare
 from edgekit.quantize.pruning import prune as pruning
@@ -59,10 +59,9 @@ def quantize_model(
     progress("reading the model")
     graph = convert_wide(model)
     chosen = replace(settings, **options)
-    has_integers = chosen.dtype == "int8" and not chosen.is_groupwise
-    if has_integers and (wide := widened_floats(graph)) is not graph:
+    if chosen.is_calibrated and (wide := widened_floats(graph)) is not graph:
         graph = simplify(wide)
-    if graph.states and has_integers:
+    if graph.states and chosen.is_calibrated:
         names = ", ".join(state.input for state in graph.states[:4]) + ", ..." * (len(graph.states) > 4)
         raise EdgeKitError(
             "E0210",
@@ -70,7 +69,7 @@ def quantize_model(
             hint="--activations dynamic chooses scales in each run, --activations float32 makes integers of "
             "weights alone, --dtype bf16 or f16 halves them",
         )
-    if samples is None and has_integers:
+    if samples is None and chosen.is_calibrated:
         types = ", ".join(f"{name} {graph.type(name)}" for name in graph.inputs)
         raise EdgeKitError(
             "E0101",
@@ -83,7 +82,7 @@ def quantize_model(
         chosen = replace(chosen, strict_int8=True)
     given = () if samples is None else samples_of(graph, samples)
     by_weights = groupwise.quantize if chosen.is_groupwise else half_precision.quantize
-    quantize = post_training.quantize if has_integers else by_weights
+    quantize = post_training.quantize if chosen.is_calibrated else by_weights
     apart = WithoutConstantOutputs.of(graph)
     made, found = quantize(apart.graph, given, chosen, progress)
     made = apart.joined(made)
@@ -92,6 +91,8 @@ def quantize_model(
     if is_random:
         warning = "calibrated with random numbers: nothing is known of the quality on real data"
         found = replace(found, warnings=(warning, *found.warnings))
+    if warning := effort_warning(chosen):
+        found = replace(found, warnings=(*found.warnings, warning))
     bytes_in = [name for name in graph.inputs if graph.type(name).dtype.is_integer]
     notes = [normalize.left_over(prepare(graph), name) for name in bytes_in]
     return made, replace(found, warnings=(*found.warnings, *filter(None, notes)))

@@ -79,7 +79,11 @@ def quantize(
         typer.Option("--weights", help="int8, or int4 for half the flash; with bf16 or f16 the same type."),
     ] = "",
     effort: Annotated[
-        Effort, typer.Option("--effort", help="high: round weights to minimize the error of layer outputs.")
+        Effort,
+        typer.Option(
+            "--effort",
+            help="high: round weights beside int8 or int16 to minimize the error of layer outputs.",
+        ),
     ] = Effort.NORMAL,
     activations: Annotated[
         str,
@@ -206,6 +210,8 @@ def quantize(
     for warning in found.warnings:
         console.say(f"warning: {warning}")
     if not found.verdict.passed:
-        hint = f"{path} is the best that was found; more formats (--formats) or --effort high may help"
+        hint = f"{path} is the best that was found"
+        if chosen.is_calibrated:
+            hint += "; more formats (--formats) or --effort high may help"
         console.say_error(EdgeKitError("E0603", f"no formats pass the gate: {found.verdict.text}", hint=hint))
         raise typer.Exit(Exit.GATE)

@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.command_line import CommandLine
 from support.language_models import folder
 from support.nets import Net
 
-from edgekit import Graph, convert, quantize_model, run
+from edgekit import Graph, convert, quantize_model, run, save
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ops.arithmetic import Add
 from edgekit.core.ops.dense import Dense
@@ -130,3 +131,33 @@ def test_more_steps_than_samples_are_judged_where_there_is_memory(tmp_path: Path
     decoder = convert(folder("llama")(tmp_path))
     assert len(judged_samples(decoder, [{}] * 400)) == 256
     assert len(judged_samples(network(a=(8, 1)), [{}] * 400)) == 64
+
+
+@pytest.mark.parametrize("options", [INT4, {"dtype": "int4", "activations": "dynamic"}, {"dtype": "bf16"}])
+def test_effort_that_changes_nothing_is_told(options: dict[str, Any]) -> None:
+    plain, silent = quantize_model(network(a=(32, 1)), DATA, **options)
+    made, found = quantize_model(network(a=(32, 1)), DATA, **options, effort="high")
+    assert made == plain
+    (said,) = set(found.warnings) - set(silent.warnings)
+    assert said.startswith("--effort high changes nothing with weights in ")
+    assert not [text for text in silent.warnings if "effort" in text]
+
+
+@pytest.mark.parametrize(
+    ("format", "can_have_effort"),
+    [("int8 --formats int8", True), ("int4 --activations float32", False), ("bf16", False)],
+)
+def test_a_gate_recommends_effort_where_it_changes_anything(
+    format: str,
+    can_have_effort: bool,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    save(network(a=(32, 1)), "net.ek")
+    np.save("x.npy", DATA)
+    words = ["quantize", "net.ek", "--calib", "x.npy", "--min-sqnr", "300dB", "--dtype", *format.split()]
+    answer = CommandLine(capsys)(*words)
+    assert "is the best that was found" in answer.err
+    assert ("--effort high may help" in answer.err) is can_have_effort
