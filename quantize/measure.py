@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from copy import copy
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -185,10 +186,8 @@ class Measure(OutputQuality[Trial]):
         *,
         batch_size: int | None = None,
         budget: SearchBudget | None = None,
-        only_outputs: bool = False,
     ) -> None:
-        """`batch_size` is how many samples run at once, if that is known; trials are paid from `budget`. With
-        `only_outputs` nothing is known of other values, which take memory."""
+        """`batch_size` is how many samples run at once, if that is known; trials are paid from `budget`."""
         self.graph = graph
         self.concats = concats
         self.samples = samples
@@ -196,9 +195,9 @@ class Measure(OutputQuality[Trial]):
         self.stacks = stacks(graph, samples, batch_size)
         self.batch_size = batch_size
         self.budget = budget or SearchBudget()
-        self.only = set(super().measured_parts()) if only_outputs else None
+        self.only: Set[str] | None = None  # what trials keep: all
         self.work = {name: node_work(graph, node) for node in graph.nodes for name in node.outputs[:1]}
-        self.truth = _run(graph, self.stacks, [stack.values for stack in self.stacks], self.only)
+        self.truth = _run(graph, self.stacks, [stack.values for stack in self.stacks])
 
     def trial(self, quantized: Quantized, before: Trial | None = None) -> Trial:
         """Run an int8 graph; values that it has in common with an earlier one are taken over."""
@@ -252,15 +251,14 @@ class Measure(OutputQuality[Trial]):
     def on(self, samples: Sequence[Sample], budget: SearchBudget | None = None) -> Measure:
         """On other samples."""
         budget = budget or self.budget
-        only_outputs = self.only is not None
-        return Measure(
-            self.graph,
-            samples,
-            self.concats,
-            batch_size=self.batch_size,
-            budget=budget,
-            only_outputs=only_outputs,
-        )
+        made = Measure(self.graph, samples, self.concats, batch_size=self.batch_size, budget=budget)
+        return made if self.only is None else made.of_outputs(budget)
+
+    def of_outputs(self, budget: SearchBudget) -> Measure:
+        """The same on a budget of its own, where trials keep no other values, which take memory."""
+        made = copy(self)
+        made.budget, made.only = budget, set(super().measured_parts())
+        return made
 
     def of_graph(self, graph: Graph, concats: MixedRangeConcats) -> Measure:
         """On the same samples, of another form of the graph."""
@@ -302,7 +300,7 @@ class Measure(OutputQuality[Trial]):
 
 
 def _run(
-    graph: Graph, stacks: Sequence[SampleBatch], given: Sequence[Sample], only: Set[str] | None
+    graph: Graph, stacks: Sequence[SampleBatch], given: Sequence[Sample], only: Set[str] | None = None
 ) -> list[dict[str, Array]]:
     """Every value, or some, stack by stack. Where the graph has states, samples are steps of one sequence,
     and what the states held is left out: there would be a copy for each step."""

@@ -224,10 +224,16 @@ def judged_samples(graph: Graph, samples: Iterable[Sample]) -> list[Sample]:
 
 
 def judged(
-    graph: Graph, made: Quantized, samples: Iterable[Sample], settings: Settings, progress: Progress
+    graph: Graph,
+    made: Quantized,
+    samples: Iterable[Sample],
+    settings: Settings,
+    progress: Progress,
+    measure: Measure | None = None,
 ) -> Quantization:
-    """The report about rounded weights. Samples are for measuring only."""
-    measure = Measure(graph, judged_samples(graph, samples))
+    """The report about rounded weights. Samples are for measuring only; `measure` has run the floats, if it
+    is given."""
+    measure = measure or Measure(graph, judged_samples(graph, samples))
     progress("measuring")
     trial = measure.trial(made)
     labels = settings.gate.labels

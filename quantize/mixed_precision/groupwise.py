@@ -62,16 +62,15 @@ def quantize(
     if not (given := judged_samples(graph, samples)):
         report = judged(graph, made, samples, settings, progress)
         return made.graph, replace(report, warnings=(*report.warnings, _BLIND))
-    measure = Measure(
-        graph, given, budget=SearchBudget.of(graph, len(given), settings.passes), only_outputs=True
-    )
-    before = measure.trial(plain)
-    search = WeightSearch(measure, weights.narrow, in_integers, progress)
+    measure = Measure(graph, given)
+    outputs = measure.of_outputs(SearchBudget.of(graph, len(given), settings.passes))
+    before = outputs.trial(plain)
+    search = WeightSearch(outputs, weights.narrow, in_integers, progress)
     if wide := search.run(before, wanted, with_doubt=settings.gate.is_open):
         made = in_integers(wide)
-    report = judged(graph, made, samples, settings, progress)
+    report = judged(graph, made, samples, settings, progress, measure)
     if wide:
-        report = replace(report, mixed=_mixed(graph, plain, made, wide, measure.worst(before)[0]))
+        report = replace(report, mixed=_mixed(graph, plain, made, wide, outputs.worst(before)[0]))
     return made.graph, report
 
 

@@ -1,5 +1,6 @@
 """int4 in groups: matrices that are too noisy become int8, those with most noise for their bytes first."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,12 @@ from edgekit.core.errors import EdgeKitError
 from edgekit.core.ops.arithmetic import Add
 from edgekit.core.ops.dense import Dense
 from edgekit.core.types import Array, DType
+from edgekit.quantize.calibration.search_budget import SearchBudget
 from edgekit.quantize.gate import Gate
 from edgekit.quantize.measure import Measure
+from edgekit.quantize.mixed_precision import groupwise
 from edgekit.quantize.outcome import Quantization, judged_samples
-from edgekit.quantize.settings import LEAST_SQNR
+from edgekit.quantize.settings import LEAST_SQNR, Settings
 from edgekit.reports import results
 
 SIZE = 64
@@ -161,3 +164,32 @@ def test_a_gate_recommends_effort_where_it_changes_anything(
     answer = CommandLine(capsys)(*words)
     assert "is the best that was found" in answer.err
     assert ("--effort high may help" in answer.err) is can_have_effort
+
+
+class Passes(list[dict[str, Array]]):
+    """Samples that count how often they are gone through."""
+
+    count = 0
+
+    def __iter__(self) -> Iterator[dict[str, Array]]:
+        self.count += 1
+        return super().__iter__()
+
+
+def test_the_report_measures_on_what_the_search_ran() -> None:
+    samples = Passes({"x": x} for x in DATA)
+    graph = network(loud=(32, 3), low=(32, 0.2))
+    _, found = groupwise.quantize(graph, samples, Settings(**INT4))
+    assert found.mixed is not None
+    assert samples.count == 1
+    assert all(np.isfinite(layer.sqnr_db) for layer in found.layers if layer.runs_in != "float32")
+
+
+def test_a_measure_of_outputs_knows_no_other_values() -> None:
+    graph = network(loud=(32, 3))
+    every = Measure(graph, [{"x": x} for x in DATA])
+    made = groupwise.MatrixRounding(graph, DType.S4, 32).made()
+    outputs = every.of_outputs(SearchBudget())
+    assert outputs.worst(outputs.trial(made)) == every.worst(every.trial(made))
+    assert [values.keys() for values in outputs.trial(made).values] == [{"out"}]
+    assert [values.keys() for values in outputs.on(every.samples[:2]).trial(made).values] == [{"out"}]
