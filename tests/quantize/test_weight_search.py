@@ -169,10 +169,10 @@ def test_a_gate_recommends_effort_where_it_changes_anything(
 class Passes(list[dict[str, Array]]):
     """Samples that count how often they are gone through."""
 
-    count = 0
+    passes = 0
 
     def __iter__(self) -> Iterator[dict[str, Array]]:
-        self.count += 1
+        self.passes += 1
         return super().__iter__()
 
 
@@ -181,7 +181,7 @@ def test_the_report_measures_on_what_the_search_ran() -> None:
     graph = network(loud=(32, 3), low=(32, 0.2))
     _, found = groupwise.quantize(graph, samples, Settings(**INT4))
     assert found.mixed is not None
-    assert samples.count == 1
+    assert samples.passes == 1
     assert all(np.isfinite(layer.sqnr_db) for layer in found.layers if layer.runs_in != "float32")
 
 
