@@ -46,7 +46,7 @@ EK_KERNEL void EK_FN(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
     uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
 {
     const struct ek_x8_layer s = {
-        1, p->in_c * EK_X8_SIZE / 4, 0, p->out_c, EK_RULE(kind)(), p->zero, p->lo, p->hi, w, b, m, e, 0};
+        1, p->in_c * EK_X8_SIZE / 4, 0, p->out_c, EK_RULE(kind)(), p->zero, p->lo, p->hi, w, b, m, e, 0, 1};
     const int32_t pixels = p->batch * p->in_h * p->in_w;
     ek_x8_copy(x, scratch, pixels * p->in_c);
     ek_x8_block_rows(scratch, y, pixels, p->in_c * EK_X8_SIZE, &s);

@@ -62,7 +62,7 @@ EK_KERNEL void EK_FN(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
     const int32_t is_line = p->out_w * p->stride_w * p->in_c == p->stride_h * row_step;
     const int32_t steps = (p->k_w * p->in_c * EK_X8_SIZE + 3) / 4;
     const struct ek_x8_layer s = {p->k_h, steps, p->dilation_h * row_step * EK_X8_SIZE, p->out_c,
-        EK_RULE(kind)(), p->zero, p->lo, p->hi, w, b, m, e, 0};
+        EK_RULE(kind)(), p->zero, p->lo, p->hi, w, b, m, e, 0, 1};
     for (int32_t n = 0; n < p->batch;
         n++, x += p->in_h * p->in_w * p->in_c, y += p->out_h * p->out_w * p->out_c) {
         if (is_whole)

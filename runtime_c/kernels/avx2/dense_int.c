@@ -2,7 +2,7 @@
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once line line_away
  * @when acc_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
- * @pack w: O/8! I/2! o8 i2
+ * @pack w: O/64!8 I/2! o64 i2
  * @pack b: O/8! o8
  * @pack m: O/8! o8
  * @pack e: O/8! o8
@@ -19,7 +19,7 @@
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once line line_away
  * @when acc_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
- * @pack w: O/16! I/4! o16 i4
+ * @pack w: O/64!16 I/4! o64 i4
  * @pack b: O/16! o16
  * @pack m: O/16! o16
  * @pack e: O/16! o16
@@ -31,7 +31,7 @@
  * @for X=s8 W=s8 Y=s16 S=s32
  * @rule e e_wide
  * @when acc_bits <= 30
- * @pack w: O/16! I/4! o16 i4
+ * @pack w: O/64!16 I/4! o64 i4
  * @pack b: O/16! o16
  * @pack m: O/16! o16
  * @pack e: O/16! o16
@@ -43,7 +43,7 @@
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once line line_away
  * @when acc_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
- * @pack w: O/8! I/4! o8 i4
+ * @pack w: O/64!8 I/4! o64 i4
  * @fold b: -128 w
  * @scratch rows * inputs + 64
  * @order bands */
@@ -52,7 +52,7 @@
  * @for X=s8 W=s8 Y=s16 S=s32
  * @rule e e_wide
  * @when acc_bits <= 30
- * @pack w: O/8! I/4! o8 i4
+ * @pack w: O/64!8 I/4! o64 i4
  * @fold b: -128 w
  * @scratch rows * inputs + 64
  * @order bands */
@@ -64,7 +64,7 @@ EK_KERNEL void EK_FN(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
     uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
 {
     const struct ek_x8_layer s = {1, (p->inputs * EK_X8_SIZE + 3) / 4, 0, p->outputs, EK_RULE(kind)(),
-        p->zero, p->lo, p->hi, w, b, m, e, sizeof(EK_Y) == 2};
+        p->zero, p->lo, p->hi, w, b, m, e, sizeof(EK_Y) == 2, EK_X8_ABREAST};
     ek_x8_copy(x, scratch, p->rows * p->inputs);
     if (p->rows == 1)
         ek_x8_outputs(scratch, (int8_t *)y, &s);

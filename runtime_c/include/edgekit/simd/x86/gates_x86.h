@@ -6,7 +6,7 @@ EK_PART void EK_WIDE(block_sums)(const struct ek_gates *g, const int8_t *h, cons
     const int32_t blocks, const int32_t parts, int32_t *sum)
 {
     const int32_t steps = (g->size + EK_TAPS - 1) / EK_TAPS, up = g->shift < 32 ? 32 - g->shift : 0;
-    const struct EK_WIDE(layer) s = {1, steps, 0, 0, 0, 0, 0, 0, g->r, g->b, g->m, NULL, 0};
+    const struct EK_WIDE(layer) s = {1, steps, 0, 0, 0, 0, 0, 0, g->r, g->b, g->m, NULL, 0, 1};
     const int8_t shift = (int8_t)(g->shift + up);
     EK_WIDE(ints) acc[8];
     EK_WIDE(products)(acc, (const uint8_t *)h, row, blocks, parts, &s);

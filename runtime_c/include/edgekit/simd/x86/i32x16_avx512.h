@@ -173,6 +173,8 @@ EK_INLINE void ek_x16_store_group(
 
 /* Bytes of a number in the copy. */
 #define EK_X16_SIZE 1
+/* Vectors of 64 outputs, whose weights dense layers have side by side: memory is read in one stream. */
+#define EK_X16_ABREAST 4
 
 #define EK_LANES 16
 #define EK_TAPS 4

@@ -213,6 +213,8 @@ EK_INLINE void ek_x8_store_group(
 #define EK_X8_PARTS 2
 /* Bytes of a number in the copy. */
 #define EK_X8_SIZE 2
+/* Vectors of 64 outputs, whose weights dense layers have side by side: memory is read in one stream. */
+#define EK_X8_ABREAST 8
 
 #define EK_LANES 8
 #define EK_TAPS 2

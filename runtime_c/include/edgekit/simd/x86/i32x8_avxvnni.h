@@ -77,6 +77,8 @@ EK_INLINE void ek_x8v_copy(const int8_t *x, uint8_t *y, int32_t size)
 
 /* Bytes of a number in the copy. */
 #define EK_X8V_SIZE 1
+/* Vectors of 64 outputs, whose weights dense layers have side by side: memory is read in one stream. */
+#define EK_X8V_ABREAST 8
 
 #define EK_WIDE(name) ek_x8v_##name
 #define EK_LANES 8

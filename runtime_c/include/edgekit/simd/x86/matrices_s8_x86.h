@@ -96,7 +96,7 @@ EK_INLINE void EK_WIDE(multiply)(const int8_t *a, int8_t *y, uint8_t *room, cons
     uint8_t *const rows = (uint8_t *)e + padded;
     const int32_t row = 4 * steps + 4;
     const struct EK_WIDE(layer)
-        s = {1, steps, 0, p->columns, p->kind, p->zero, p->lo, p->hi, w, bias, m, e, 0};
+        s = {1, steps, 0, p->columns, p->kind, p->zero, p->lo, p->hi, w, bias, m, e, 0, 1};
     for (int32_t j = 0; j < padded; j += EK_LANES) {
         EK_WIDE(ints) sum = EK_WIDE(same)(0);
         for (int32_t c = 0; c < steps; c++)

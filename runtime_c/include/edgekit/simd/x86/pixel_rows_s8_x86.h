@@ -74,7 +74,27 @@ struct EK_WIDE(layer) {
     const int32_t *m;
     const int8_t *e;
     int32_t is_wide; /* results have 16 bits, two of what y points to */
+    int32_t
+        abreast; /* vectors of outputs whose weights of a step are side by side; in the last part may be fewer */
 };
+
+/* Where weights of output `first` begin, and how far it is to the next step and to the next vector of outputs. */
+struct EK_WIDE(weight_steps) {
+    const int8_t *w;
+    int32_t step;
+    int32_t block;
+};
+
+EK_INLINE struct EK_WIDE(weight_steps)
+    EK_WIDE(weights_of)(const struct EK_WIDE(layer) * s, const int32_t first)
+{
+    const int32_t bytes = EK_LANES * EK_TAPS, steps = s->rows * s->steps, block = first / EK_LANES;
+    const int32_t inside = block % s->abreast, left = (s->outputs + EK_LANES - 1) / EK_LANES - block + inside;
+    const int32_t width = s->abreast > 1 && left < s->abreast ? left : s->abreast;
+    const struct EK_WIDE(weight_steps) all = {s->w + ((block - inside) * steps + inside) * bytes,
+        width * bytes, width == 1 ? steps * bytes : bytes};
+    return all;
+}
 
 /* Results of `count` sums: `blocks` of a pixel from output `first` on, one pixel behind the other. */
 EK_PART void EK_WIDE(finish)(const EK_WIDE(ints) * sum, int8_t *y, const int32_t first, const int32_t count,
@@ -115,8 +135,8 @@ EK_PART void EK_WIDE(finish)(const EK_WIDE(ints) * sum, int8_t *y, const int32_t
 EK_PART void EK_WIDE(tile)(const uint8_t *x, int8_t *y, const int32_t first, const int32_t x_step,
     const int32_t pixels, const int32_t blocks, const int32_t term, const struct EK_WIDE(layer) * s)
 {
-    const int32_t block_weights = s->rows * s->steps * EK_LANES * EK_TAPS;
-    const int8_t *w = s->w + first * s->rows * s->steps * EK_TAPS;
+    const struct EK_WIDE(weight_steps) at = EK_WIDE(weights_of)(s, first);
+    const int8_t *w = at.w;
     EK_WIDE(ints) sum[64];
     EK_UNROLLED_FOR(32, int32_t o = 0; o < blocks; o++) {
         const EK_WIDE(ints) bias = EK_WIDE(load)(s->b + first + EK_LANES * o);
@@ -125,10 +145,10 @@ EK_PART void EK_WIDE(tile)(const uint8_t *x, int8_t *y, const int32_t first, con
     }
     for (int32_t i = 0; i < s->rows; i++) {
         const uint8_t *from = x + i * s->row_step;
-        for (int32_t c = 0; c < s->steps; c++, from += 4, w += EK_LANES * EK_TAPS) {
+        for (int32_t c = 0; c < s->steps; c++, from += 4, w += at.step) {
             EK_WIDE(ints) v[4];
             EK_UNROLLED_FOR(32, int32_t o = 0; o < blocks; o++)
-                v[o] = EK_WIDE(weights)(w + o * block_weights);
+                v[o] = EK_WIDE(weights)(w + o * at.block);
             EK_UNROLLED_FOR(32, int32_t q = 0; q < pixels; q++)
                 EK_WIDE(dots)(sum + q * blocks, from + q * x_step, v, blocks);
         }
@@ -140,8 +160,7 @@ EK_PART void EK_WIDE(tile)(const uint8_t *x, int8_t *y, const int32_t first, con
 EK_PART void EK_WIDE(products)(EK_WIDE(ints) * sum, const uint8_t *x, const int32_t first,
     const int32_t blocks, const int32_t parts, const struct EK_WIDE(layer) * s)
 {
-    const int32_t block_weights = s->rows * s->steps * EK_LANES * EK_TAPS;
-    const int8_t *w = s->w + first * s->rows * s->steps * EK_TAPS;
+    const struct EK_WIDE(weight_steps) at = EK_WIDE(weights_of)(s, first);
     EK_UNROLLED_FOR(32, int32_t n = 0; n < blocks * parts; n++)
         sum[n] = n < blocks ? EK_WIDE(load)(s->b + first + EK_LANES * n) : EK_WIDE(same)(0);
     for (int32_t i = 0; i < s->rows; i++) {
@@ -150,10 +169,10 @@ EK_PART void EK_WIDE(products)(EK_WIDE(ints) * sum, const uint8_t *x, const int3
             EK_UNROLLED_FOR(32, int32_t k = 0; k < parts; k++)
                 if (c + k < s->steps) {
                     const EK_WIDE(ints) t = EK_WIDE(spread)(from + 4 * (c + k));
-                    const int8_t *at = w + (i * s->steps + c + k) * EK_LANES * EK_TAPS;
+                    const int8_t *w = at.w + (i * s->steps + c + k) * at.step;
                     EK_UNROLLED_FOR(32, int32_t o = 0; o < blocks; o++)
                         sum[k * blocks + o] =
-                            EK_WIDE(dot)(sum[k * blocks + o], t, EK_WIDE(weights)(at + o * block_weights));
+                            EK_WIDE(dot)(sum[k * blocks + o], t, EK_WIDE(weights)(w + o * at.block));
                 }
     }
     EK_UNROLLED_FOR(32, int32_t n = blocks; n < blocks * parts; n++)
@@ -199,7 +218,8 @@ EK_PART void EK_WIDE(lines_from)(const uint8_t *x, int8_t *y, const int32_t line
     const int32_t x_step, const int32_t length, const int32_t term, const struct EK_WIDE(layer) * s)
 {
     const int32_t blocks = (s->outputs + EK_LANES - 1) / EK_LANES;
-    const int32_t parts = (blocks + EK_BLOCKS - 1) / EK_BLOCKS, part = (blocks + parts - 1) / parts;
+    const int32_t parts = (blocks + EK_BLOCKS - 1) / EK_BLOCKS;
+    const int32_t part = s->abreast > 1 ? EK_BLOCKS : (blocks + parts - 1) / parts;
     for (int32_t o = 0; o < blocks; o += part) {
         const int32_t now = blocks - o < part ? blocks - o : part, first = o * EK_LANES;
         for (int32_t h = 0; h < lines; h++) {
@@ -224,24 +244,28 @@ EK_INLINE void EK_WIDE(lines)(const uint8_t *x, int8_t *y, const int32_t lines, 
     EK_WIDE(lines_from)(x, y, lines, line_step, x_step, length, 0, s);
 }
 
-/* One pixel, all outputs. */
+/* One pixel, all outputs, where as many are abreast as a pixel has at once. */
 EK_INLINE void EK_WIDE(outputs)(const uint8_t *x, int8_t *y, const struct EK_WIDE(layer) * s)
 {
-    int32_t left = (s->outputs + EK_LANES - 1) / EK_LANES, o = 0;
-    for (; left >= 8; left -= 8, o += 8 * EK_LANES)
-        EK_WIDE(pixel)(x, y + (o << s->is_wide), o, 8, 1, s);
-    if (left >= 4) {
-        EK_WIDE(pixel)(x, y + (o << s->is_wide), o, 4, 2, s);
-        left -= 4;
-        o += 4 * EK_LANES;
+    const int32_t blocks = (s->outputs + EK_LANES - 1) / EK_LANES;
+    for (int32_t o = 0; o < blocks;) {
+        const int32_t first = o * EK_LANES, part = s->abreast - o % s->abreast;
+        const int32_t left = blocks - o < part ? blocks - o : part;
+        int8_t *const to = y + (first << s->is_wide);
+        if (left >= 8) {
+            EK_WIDE(pixel)(x, to, first, 8, 1, s);
+            o += 8;
+        } else if (left >= 4) {
+            EK_WIDE(pixel)(x, to, first, 4, 2, s);
+            o += 4;
+        } else if (left >= 2) {
+            EK_WIDE(pixel)(x, to, first, 2, 4, s);
+            o += 2;
+        } else {
+            EK_WIDE(pixel)(x, to, first, 1, 4, s);
+            o++;
+        }
     }
-    if (left >= 2) {
-        EK_WIDE(pixel)(x, y + (o << s->is_wide), o, 2, 4, s);
-        left -= 2;
-        o += 2 * EK_LANES;
-    }
-    if (left)
-        EK_WIDE(pixel)(x, y + (o << s->is_wide), o, 1, 4, s);
 }
 
 /* Weights of which blocks, EK_TAPS inputs of EK_LANES outputs, are zero and left out. Words of one that
