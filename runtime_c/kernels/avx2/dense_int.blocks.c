@@ -37,8 +37,8 @@ EK_KERNEL void EK_FN(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
     const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *EK_RESTRICT y,
     uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
 {
-    const struct ek_x8_layer s = {
-        1, p->inputs * EK_X8_SIZE / 4, 0, p->outputs, EK_RULE(kind)(), p->zero, p->lo, p->hi, w, b, m, e, 0, 1};
+    const struct ek_x8_layer s = {1, p->inputs * EK_X8_SIZE / 4, 0, p->outputs, EK_RULE(kind)(), p->zero,
+        p->lo, p->hi, w, b, m, e, 0, 1};
     ek_x8_copy(x, scratch, p->rows * p->inputs);
     ek_x8_block_rows(scratch, y, p->rows, p->inputs * EK_X8_SIZE, &s);
 }

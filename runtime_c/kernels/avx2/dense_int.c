@@ -2,7 +2,7 @@
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once line line_away
  * @when acc_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
- * @pack w: O/64!8 I/2! o64 i2
+ * @pack w: O/8! I/2! o8 i2
  * @pack b: O/8! o8
  * @pack m: O/8! o8
  * @pack e: O/8! o8
@@ -43,7 +43,7 @@
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once line line_away
  * @when acc_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
- * @pack w: O/64!8 I/4! o64 i4
+ * @pack w: O/8! I/4! o8 i4
  * @fold b: -128 w
  * @scratch rows * inputs + 64
  * @order bands */
@@ -52,7 +52,7 @@
  * @for X=s8 W=s8 Y=s16 S=s32
  * @rule e e_wide
  * @when acc_bits <= 30
- * @pack w: O/64!8 I/4! o64 i4
+ * @pack w: O/8! I/4! o8 i4
  * @fold b: -128 w
  * @scratch rows * inputs + 64
  * @order bands */

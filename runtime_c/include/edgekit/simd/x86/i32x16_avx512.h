@@ -173,12 +173,13 @@ EK_INLINE void ek_x16_store_group(
 
 /* Bytes of a number in the copy. */
 #define EK_X16_SIZE 1
-/* Vectors of 64 outputs, whose weights dense layers have side by side: memory is read in one stream. */
+/* Vectors of outputs whose weights dense layers have side by side: memory is read in one stream. */
 #define EK_X16_ABREAST 4
 
 #define EK_LANES 16
 #define EK_TAPS 4
 #define EK_UNPACK(which, a, b) _mm512_unpack##which(a, b)
+#define EK_ABREAST EK_X16_ABREAST
 #define EK_BLOCKS 4
 #define EK_PIXELS(blocks) ((blocks) == 1 ? 16 : (blocks) == 2 ? 12 : (blocks) == 3 ? 8 : 6)
 #include "edgekit/simd/x86/pixel_rows_s8_x86.h"
@@ -188,6 +189,7 @@ EK_INLINE void ek_x16_store_group(
 #undef EK_LANES
 #undef EK_TAPS
 #undef EK_UNPACK
+#undef EK_ABREAST
 #undef EK_BLOCKS
 #undef EK_PIXELS
 

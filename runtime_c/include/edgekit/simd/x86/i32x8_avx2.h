@@ -213,11 +213,12 @@ EK_INLINE void ek_x8_store_group(
 #define EK_X8_PARTS 2
 /* Bytes of a number in the copy. */
 #define EK_X8_SIZE 2
-/* Vectors of 64 outputs, whose weights dense layers have side by side: memory is read in one stream. */
-#define EK_X8_ABREAST 8
+/* Vectors of outputs whose weights dense layers have side by side. */
+#define EK_X8_ABREAST 1
 
 #define EK_LANES 8
 #define EK_TAPS 2
+#define EK_ABREAST EK_X8_ABREAST
 #define EK_BLOCKS 2
 #define EK_PIXELS(blocks) ((blocks) == 1 ? 12 : 6)
 #include "edgekit/simd/x86/pixel_rows_s8_x86.h"
@@ -226,6 +227,7 @@ EK_INLINE void ek_x8_store_group(
 #undef EK_WIDE
 #undef EK_LANES
 #undef EK_TAPS
+#undef EK_ABREAST
 #undef EK_BLOCKS
 #undef EK_PIXELS
 

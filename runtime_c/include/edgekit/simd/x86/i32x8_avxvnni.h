@@ -77,13 +77,14 @@ EK_INLINE void ek_x8v_copy(const int8_t *x, uint8_t *y, int32_t size)
 
 /* Bytes of a number in the copy. */
 #define EK_X8V_SIZE 1
-/* Vectors of 64 outputs, whose weights dense layers have side by side: memory is read in one stream. */
-#define EK_X8V_ABREAST 8
+/* Vectors of outputs whose weights dense layers have side by side. */
+#define EK_X8V_ABREAST 1
 
 #define EK_WIDE(name) ek_x8v_##name
 #define EK_LANES 8
 #define EK_TAPS 4
 #define EK_UNPACK(which, a, b) _mm256_unpack##which(a, b)
+#define EK_ABREAST EK_X8V_ABREAST
 #define EK_BLOCKS 2
 #define EK_PIXELS(blocks) ((blocks) == 1 ? 12 : 6)
 #include "edgekit/simd/x86/pixel_rows_s8_x86.h"
@@ -93,6 +94,7 @@ EK_INLINE void ek_x8v_copy(const int8_t *x, uint8_t *y, int32_t size)
 #undef EK_LANES
 #undef EK_TAPS
 #undef EK_UNPACK
+#undef EK_ABREAST
 #undef EK_BLOCKS
 #undef EK_PIXELS
 

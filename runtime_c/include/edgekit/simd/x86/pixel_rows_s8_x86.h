@@ -89,8 +89,9 @@ EK_INLINE struct EK_WIDE(weight_steps)
     EK_WIDE(weights_of)(const struct EK_WIDE(layer) * s, const int32_t first)
 {
     const int32_t bytes = EK_LANES * EK_TAPS, steps = s->rows * s->steps, block = first / EK_LANES;
-    const int32_t inside = block % s->abreast, left = (s->outputs + EK_LANES - 1) / EK_LANES - block + inside;
-    const int32_t width = s->abreast > 1 && left < s->abreast ? left : s->abreast;
+    const int32_t abreast = EK_ABREAST > 1 ? s->abreast : 1, inside = block % abreast;
+    const int32_t left = (s->outputs + EK_LANES - 1) / EK_LANES - block + inside;
+    const int32_t width = abreast > 1 && left < abreast ? left : abreast;
     const struct EK_WIDE(weight_steps) all = {s->w + ((block - inside) * steps + inside) * bytes,
         width * bytes, width == 1 ? steps * bytes : bytes};
     return all;
@@ -219,7 +220,7 @@ EK_PART void EK_WIDE(lines_from)(const uint8_t *x, int8_t *y, const int32_t line
 {
     const int32_t blocks = (s->outputs + EK_LANES - 1) / EK_LANES;
     const int32_t parts = (blocks + EK_BLOCKS - 1) / EK_BLOCKS;
-    const int32_t part = s->abreast > 1 ? EK_BLOCKS : (blocks + parts - 1) / parts;
+    const int32_t part = EK_ABREAST > 1 && s->abreast > 1 ? EK_BLOCKS : (blocks + parts - 1) / parts;
     for (int32_t o = 0; o < blocks; o += part) {
         const int32_t now = blocks - o < part ? blocks - o : part, first = o * EK_LANES;
         for (int32_t h = 0; h < lines; h++) {
@@ -244,28 +245,22 @@ EK_INLINE void EK_WIDE(lines)(const uint8_t *x, int8_t *y, const int32_t lines, 
     EK_WIDE(lines_from)(x, y, lines, line_step, x_step, length, 0, s);
 }
 
-/* One pixel, all outputs, where as many are abreast as a pixel has at once. */
+/* One pixel, all outputs: at most those abreast at once. */
 EK_INLINE void EK_WIDE(outputs)(const uint8_t *x, int8_t *y, const struct EK_WIDE(layer) * s)
 {
-    const int32_t blocks = (s->outputs + EK_LANES - 1) / EK_LANES;
-    for (int32_t o = 0; o < blocks;) {
-        const int32_t first = o * EK_LANES, part = s->abreast - o % s->abreast;
-        const int32_t left = blocks - o < part ? blocks - o : part;
-        int8_t *const to = y + (first << s->is_wide);
-        if (left >= 8) {
-            EK_WIDE(pixel)(x, to, first, 8, 1, s);
-            o += 8;
-        } else if (left >= 4) {
-            EK_WIDE(pixel)(x, to, first, 4, 2, s);
-            o += 4;
-        } else if (left >= 2) {
-            EK_WIDE(pixel)(x, to, first, 2, 4, s);
-            o += 2;
-        } else {
-            EK_WIDE(pixel)(x, to, first, 1, 4, s);
-            o++;
-        }
+    int32_t left = (s->outputs + EK_LANES - 1) / EK_LANES, o = 0;
+    if (EK_ABREAST == 1 || s->abreast == 1)
+        for (; left >= 8; left -= 8, o += 8 * EK_LANES)
+            EK_WIDE(pixel)(x, y + (o << s->is_wide), o, 8, 1, s);
+    for (; left >= 4; left -= 4, o += 4 * EK_LANES)
+        EK_WIDE(pixel)(x, y + (o << s->is_wide), o, 4, 2, s);
+    if (left >= 2) {
+        EK_WIDE(pixel)(x, y + (o << s->is_wide), o, 2, 4, s);
+        left -= 2;
+        o += 2 * EK_LANES;
     }
+    if (left)
+        EK_WIDE(pixel)(x, y + (o << s->is_wide), o, 1, 4, s);
 }
 
 /* Weights of which blocks, EK_TAPS inputs of EK_LANES outputs, are zero and left out. Words of one that
