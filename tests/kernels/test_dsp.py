@@ -24,8 +24,10 @@ from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import compile_graph
 from edgekit.converters.tflite.reader import convert
 from edgekit.core import simulate
+from edgekit.core.ops.concat import Concat
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.slice import Slice
 from edgekit.core.ops.transpose import Transpose
 from edgekit.core.passes.simplify import simplify
 from edgekit.core.types import DType, Quant
@@ -249,6 +251,23 @@ def test_matrices_norms_and_filters(tmp_path: Path) -> None:
         assert any(name.startswith(start) for name in kernels(program, "dsp")), start
     assert {"softmax_s8_plain", "softmax_s8_tfl_plain"} <= kernels(program, "dsp").keys()
     check(program, drive(program, tmp_path, "speed", LEVEL["speed"]), [bench.inputs])
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize(("name", "optimize"), [("cortex-m4", "speed"), ("cortex-m55", "size")])
+def test_rows_of_bytes_that_move(name: str, optimize: Optimize, compiler: str, tmp_path: Path) -> None:
+    """Of whole sixteens and fours and rests, from and to any address."""
+    bench = Bench(Seeded(4))
+    for n in (4, 5, 7, 15, 16, 17, 23, 37, 64):
+        quant = bench.quant()
+        x, y = bench.input(1, 3, n, 2, quant=quant), bench.input(1, 3, n, 3, quant=quant)
+        bench.result(Concat(3), x, y, quant=quant)  # two and three bytes: by the portable kernel
+        bench.result(Concat(2), x, bench.input(1, 3, 5, 2, quant=quant), quant=quant)
+        bench.result(Slice((0, 0, 1, 0), (1, 1, 1, 1), (1, 3, n - 1, 2)), x, quant=quant)
+        bench.result(Transpose((0, 2, 1, 3)), bench.input(1, 3, 4, n, quant=quant), quant=quant)
+    program = compile_graph(bench.graph(), load(name, compiler))
+    assert kernels(program, "dsp")["copy_s8_rows"] > 20
+    check(program, drive(program, tmp_path, optimize, LEVEL[optimize]), [bench.inputs])
 
 
 @pytest.mark.parametrize("network", NETWORKS)
