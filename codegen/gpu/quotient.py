@@ -12,6 +12,7 @@ INFINITE = 0x7F800000  # the bits of the infinite float
 LIFT = 100
 TINY = (127 - LIFT) << 23  # of 2^-100: beside a number that is larger, no subnormal one matters
 _DIGITS = 25  # of a quotient behind the first one: two more than those of a float
+_DOUBT = 6  # of its last digits, when the device has divided: 16 ULP each way
 
 
 def quotient(k: KernelBuilder, a: Expr, b: Expr, down: Expr | int = 0) -> Expr:
@@ -24,12 +25,15 @@ def quotient(k: KernelBuilder, a: Expr, b: Expr, down: Expr | int = 0) -> Expr:
     exponent = k.let(
         "exponent", up - of_exponent + 127 - down - select(is_less, number(1, I32), number(0, I32))
     )
-    rest, digits = k.var("rest", first - of_b), k.var("digits", number(1, U32))
-    with k.loop("digit", 0, _DIGITS):
-        k.set(rest, rest << 1)
-        fits = k.let("fits", rest >= of_b)
-        k.set(rest, select(fits, rest - of_b, rest))
-        k.set(digits, (digits << 1) | select(fits, number(1, U32), number(0, U32)))
+    # The device divides roughly. What is left then is small, so that 32 bits hold it, though not the product.
+    rough = k.let("rough", first.to(F32) / of_b.to(F32) * 2.0**_DIGITS)
+    digits = k.var("digits", rough.to(U32) - (1 << _DOUBT))
+    rest = k.var("rest", (first << _DIGITS) - digits * of_b)
+    for place in reversed(range(_DOUBT + 1)):
+        part = k.let("part", of_b << place)
+        fits = k.let("fits", rest >= part)
+        k.set(rest, select(fits, rest - part, rest))
+        k.set(digits, select(fits, digits + (1 << place), digits))
     exact = k.let("exact", digits | select(rest > 0, number(1, U32), number(0, U32)))
     # What has no place: two digits, and more of a result that is subnormal.
     drop = k.let("drop", function("min", 2 + function("max", 1 - exponent, 0), 31).to(U32))
