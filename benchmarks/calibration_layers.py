@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from benchmarks.calibration_graph import MAX_PRODUCTS, Layers
-from edgekit.core.ops.activations import Gelu, HardSwish, PRelu, Sigmoid, Tanh
+from edgekit.core.ops.activations import Gelu, HardSwish, PRelu, Sigmoid, Swish, Tanh
 from edgekit.core.ops.arithmetic import Add, Clip, Mul, Sub
 from edgekit.core.ops.concat import Concat
 from edgekit.core.ops.conv2d import Conv2d
@@ -232,6 +232,7 @@ def moved(net: Layers) -> None:
 def activation(net: Layers) -> None:
     for op in (Sigmoid(), Tanh(), HardSwish(), Gelu()):
         net.add(op, net.x(*shape(net)))
+    net.add(Swish(), net.x(*shape(net)), net.builder.const(np.float32(1)))
 
 
 def few_activations(net: Layers) -> None:

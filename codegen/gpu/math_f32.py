@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from edgekit.codegen.gpu.ast import F32, I32, U32, Expr, function, number, select
 from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.polynomial import polynomial
+from edgekit.codegen.gpu.quotient import divided
 from edgekit.codegen.gpu.trigonometry import cos, sin
 from edgekit.core.math_f32.numbers import LN2_HIGH, LN2_LOW, LOG2_E
 
@@ -23,7 +24,7 @@ def exp(k: KernelBuilder, x: Expr) -> Expr:
 
 
 def exp2_below(k: KernelBuilder, x: Expr) -> Expr:
-    """2 to the power x for x <= 0, as weights of attention and gates have it: at least 2^-126."""
+    """2 to the power x for x <= 0, as weights of attention have it: at least 2^-126."""
     bounded = k.let("bounded", function("max", x, -126))
     count = k.let("count", function("round", bounded))
     r = k.let("r", bounded - count)
@@ -31,11 +32,14 @@ def exp2_below(k: KernelBuilder, x: Expr) -> Expr:
 
 
 def sigmoid(k: KernelBuilder, x: Expr) -> Expr:
-    """1 / (1 + e), or e / (1 + e) below zero, from e = exp(-|x|)."""
-    is_low = k.let("is_low", x < 0)
-    n, high, low = _parts(k, function("max", -function("abs", x), -104))
-    e = k.let("e", _scale(k, high + low, n))
-    return select(is_low, e, number(1, F32)) / (e + 1)
+    n, e = _decay(k, x, 104)
+    return _share(k, x, k.let("e", _scale(k, e, n)))
+
+
+def gate(k: KernelBuilder, x: Expr) -> Expr:
+    """The same for a factor of x, but 0 below -87."""
+    n, e = _decay(k, x, 87)
+    return select(x < -87, number(0, F32), _share(k, x, k.let("e", e * _pow2(n))))
 
 
 def tanh(k: KernelBuilder, x: Expr) -> Expr:
@@ -123,6 +127,7 @@ def _plain(name: str) -> Function:
 FUNCTIONS: Mapping[str, Function] = {
     "exp": exp,
     "sigmoid": sigmoid,
+    "gate": gate,
     "tanh": tanh,
     "erf": erf,
     "expm1": expm1,
@@ -154,6 +159,20 @@ def _parts(k: KernelBuilder, x: Expr) -> tuple[Expr, Expr, Expr]:
     high = k.let("high", 1 + r)
     low = ((1 - high) + r) + (((a - r) - b) + r * r * polynomial(k, "exp", r))
     return k.let("n", count.to(I32)), high, k.let("low", low)
+
+
+def _decay(k: KernelBuilder, x: Expr, most: int) -> tuple[Expr, Expr]:
+    """exp(-|x|) = 2^n y."""
+    near = k.let("near", -function("min", function("abs", x), most))
+    count = k.let("count", function("round", near * float(LOG2_E)))
+    r = k.let("r", (near - count * float(LN2_HIGH)) - count * float(LN2_LOW))
+    return k.let("n", count.to(I32)), k.let("power", 1 + r * (1 + r * polynomial(k, "exp", r)))
+
+
+def _share(k: KernelBuilder, x: Expr, e: Expr) -> Expr:
+    """1 / (1 + e), or e / (1 + e) where x is below zero."""
+    total = k.let("total", select(x < 0, e, number(1, F32)))
+    return k.let("share", total - total * divided(k, e, k.let("below", 1 + e)))
 
 
 def _normal(k: KernelBuilder, x: Expr) -> Expr:

@@ -25,6 +25,7 @@ _DERIVATIVES: Mapping[str, tuple[str, ...]] = {
     "fabs": ("a > 0 ? 1 : -1",),  # so the slopes of Softplus and Mish are right at 0, too
     "floor": ("0",),
     "fmod": ("1", "(ek_fmod_{d}(a, b) - a) / b"),
+    "gate": ("ek_gate_{d}(a) * ek_gate_{d}(-a)",),
     "log": ("1 / a",),
     "log1p": ("1 / (1 + a)",),
     "mod": ("1", "(ek_mod_{d}(a, b) - a) / b"),

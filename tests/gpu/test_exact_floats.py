@@ -16,6 +16,7 @@ from edgekit.codegen.gpu.quotient import divided, root
 from edgekit.codegen.gpu.use import GpuCall, groups_for
 from edgekit.core.builder import Builder
 from edgekit.core.ops import Op
+from edgekit.core.ops.activations import GeluTanh, Sigmoid, Swish
 from edgekit.core.ops.arithmetic import Add, Mul
 from edgekit.core.ops.attention import CachedAttention
 from edgekit.core.ops.layer_norm import RmsNorm
@@ -41,6 +42,10 @@ CASES: dict[str, tuple[Op, list[Array]]] = {
     "sine": (Sin(), [20 * floats(2000)]),
     "sum": (Add(), [floats(500), floats(2, 500)[1]]),
     "product": (Mul(), [floats(500), floats(2, 500)[1]]),
+    "sigmoid": (Sigmoid(), [9 * floats(2000)]),
+    "gate": (Swish(), [20 * floats(2000), np.ones((), np.float32)]),
+    "steeper gate": (Swish(), [20 * floats(2000), np.array(1.702, np.float32)]),
+    "gate of a cube": (GeluTanh(), [5 * floats(2000)]),
     "norm": (RmsNorm(1e-6), [floats(20, 64), floats(64)]),
     "norm of 7": (RmsNorm(1e-6), [floats(3, 7), floats(7)]),
     "norm of 200": (RmsNorm(1e-6), [floats(2, 200), floats(200)]),

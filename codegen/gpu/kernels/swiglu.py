@@ -5,13 +5,11 @@ from __future__ import annotations
 from functools import cache
 
 from edgekit.codegen.gpu import math_f32
-from edgekit.codegen.gpu.ast import F32, Expr, GpuKernel, function, number, select
+from edgekit.codegen.gpu.ast import Expr, GpuKernel
 from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.elements import elements, for_each, per_item, stored
 from edgekit.codegen.gpu.kernels import _floats
-from edgekit.codegen.gpu.quotient import divided
 from edgekit.codegen.gpu.use import GpuCall, groups_for, integers
-from edgekit.core.math_f32.numbers import LOG2_E
 from edgekit.core.ops import Call
 from edgekit.core.types import DType
 
@@ -31,15 +29,8 @@ def _kernel(dtype: DType) -> GpuKernel:
     y = k.buffer("y", stored(dtype), writes=True)
 
     def result(i: Expr) -> Expr:
-        gate = k.let("gate", a[i])
-        size = k.let("size", function("abs", gate))
-        near = size < 87
-        power = math_f32.exp2_below(
-            k, k.let("exponent", select(near, size, number(87, F32)) * -float(LOG2_E))
-        )
-        e = k.let("e", select(near, power, number(0, F32)))
-        share = divided(k, k.let("above", select(gate < 0, e, number(1, F32))), k.let("below", 1 + e))
-        return share * gate * b[i]
+        x = k.let("x", a[i])
+        return x * math_f32.gate(k, x) * b[i]
 
     for_each(k, y, dtype, k.constant("n"), result)
     return k.done()

@@ -19,7 +19,7 @@ from edgekit.core.math_f32.exact import (
     sqrt,
     trunc,
 )
-from edgekit.core.math_f32.exponentials import cosh, erf, exp, exp2, expm1, sigmoid, sinh, tanh
+from edgekit.core.math_f32.exponentials import cosh, erf, exp, exp2, expm1, gate, sigmoid, sinh, tanh
 from edgekit.core.math_f32.logarithms import acosh, asinh, atanh, log, log1p, log2
 from edgekit.core.math_f32.powers import pow
 from edgekit.core.math_f32.trigonometry import acos, asin, atan, cos, sin, tan
@@ -43,6 +43,7 @@ __all__ = [
     "fmax",
     "fmin",
     "fmod",
+    "gate",
     "log",
     "log1p",
     "log2",

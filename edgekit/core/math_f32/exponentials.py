@@ -1,4 +1,4 @@
-"""exp, exp2, expm1, sigmoid, tanh, erf, sinh, cosh: the twins of math_exp_f32.h."""
+"""exp, exp2, expm1, sigmoid, gate, tanh, erf, sinh, cosh: the twins of math_exp_f32.h."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _normal(x: Array) -> Array:
 
 
 def exp2_below(x: Array) -> Array:
-    """As weights of attention and gates have it: for x <= 0, and numbers below -126 count as -126."""
+    """As weights of attention have it: for x <= 0, and numbers below -126 count as -126."""
     c = select(x < -126, -126, x)
     n = nearest(c)
     r = c - n.astype(np.float32)
@@ -84,17 +84,32 @@ def expm1(x: Array) -> Array:
     return select(x != x, x + x, y)
 
 
-def sigmoid(x: Array) -> Array:
+def _decay(x: Array, most: float) -> tuple[Array, Array]:
+    """exp(-|x|) = 2^n y."""
     a = np.abs(x)
-    n, high, low = _parts(select(a < 104, -a, -104))
-    e = high + low
-    rest = scale((high - e) + low, n)
-    e = scale(e, n)
-    below = _ONE + e
-    missing = ((_ONE - below) + e) + rest
-    y = select(x < 0, e, 1) / below
-    y = y + (select(x < 0, rest, 0) - y * missing) * select(x < 0, _ONE - y, y)
-    return select(x != x, x + x, y)
+    near = -select(a > most, most, a)
+    n = nearest(near * LOG2_E)
+    k = n.astype(np.float32)
+    r = (near - k * LN2_HIGH) - k * LN2_LOW
+    return n, _ONE + r * (_ONE + r * poly("exp", r))
+
+
+def _share(x: Array, e: Array) -> Array:
+    """1 / (1 + e), or e / (1 + e) where x is below zero."""
+    total, q = select(x < 0, e, 1), e / (_ONE + e)
+    y: Array = total - total * q
+    return y
+
+
+def sigmoid(x: Array) -> Array:
+    n, e = _decay(x, 104)
+    return _share(x, scale(e, n))
+
+
+def gate(x: Array) -> Array:
+    """The same for a factor of x, but 0 below -87."""
+    n, e = _decay(x, 87)
+    return select(x < -87, 0, _share(x, e * pow2(n)))
 
 
 def tanh(x: Array) -> Array:

@@ -57,6 +57,7 @@ FUNCTIONS: Mapping[str, Callable[..., Array]] = {
     "fabs": np.abs,
     "floor": np.floor,
     "fmod": np.fmod,
+    "gate": _sigmoid,
     "log": np.log,
     "log1p": np.log1p,
     "mod": np.mod,

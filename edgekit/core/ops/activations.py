@@ -8,8 +8,6 @@ from math import erf
 
 import numpy as np
 
-from edgekit.core.math_f32.exponentials import exp2_below
-from edgekit.core.math_f32.numbers import LOG2_E, select
 from edgekit.core.ops import Arg, Step, require
 from edgekit.core.ops._integer_maps import prelu_calls, prelu_integers
 from edgekit.core.ops._map import Map, Unary
@@ -61,23 +59,14 @@ class Gelu(Unary):
 class GeluTanh(Unary):
     """y = a sigmoid(2 z), which is a (1 + tanh(z)) / 2, with z = sqrt(2 / pi) (a + 0.044715 a^3)"""
 
-    c_float = "a * ek_sigmoid_{d}(a * (({T})1.5957691216057308 + ({T})0.0713548162726009 * a * a))"
+    c_float = "a * ek_gate_{d}(a * (({T})1.5957691216057308 + ({T})0.0713548162726009 * a * a))"
 
 
 @dataclass(frozen=True)
 class Swish(Map):
     """y = a sigmoid(b a)"""
 
-    c_float = "a * ek_sigmoid_{d}(a * b)"
-
-    def in_c(self, *ins: Array) -> tuple[Array, ...]:
-        """As in SwiGLU, whose kernel computes gates in fewer steps."""
-        a, b = ins
-        if a.dtype != np.float32 or not (b == 1).all():
-            return super().in_c(*ins)
-        size = np.abs(a)
-        e = select(size < 87, exp2_below(select(size < 87, size, 87) * -LOG2_E), 0)
-        return (select(a < 0, e, 1) / (1 + e) * a,)
+    c_float = "a * ek_gate_{d}(a * b)"
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-/* The exponential family of f32: exp, exp2, expm1, sigmoid, tanh, erf, sinh, cosh. Branch-free. */
+/* The exponential family of f32: exp, exp2, expm1, sigmoid, gate, tanh, erf, sinh, cosh. Branch-free. */
 #ifndef EDGEKIT_MATH_EXP_F32_H
 #define EDGEKIT_MATH_EXP_F32_H
 
@@ -10,11 +10,11 @@
 #define EK_LN2_LOW_F32 1.42860677e-06f
 #define EK_LOG2_E_F32 1.44269502f
 
-/* x * 2^n with one rounding, also when the result is subnormal; |n| <= 252. */
+/* x * 2^n with one rounding, also when the result is subnormal; |n| <= 252, or x is NaN. */
 static inline float ek_scale_f32(float x, int32_t n)
 {
-    const int32_t half = (int32_t)((uint32_t)(n + 256) >> 1) - 128;
-    return x * ek_pow2_f32(half) * ek_pow2_f32(n - half);
+    const uint32_t half = ((uint32_t)(n + 256) >> 1) - 128u;
+    return x * ek_pow2_f32((int32_t)half) * ek_pow2_f32((int32_t)((uint32_t)n - half));
 }
 
 /* The whole number nearest to x, for |x| < 2^22: the addition rounds, and leaves it in the low bits. */
@@ -44,8 +44,8 @@ static inline float ek_exp2_within_f32(float c)
     return (1.0f + r * ek_exp2_poly_f32(r)) * ek_pow2_f32(n);
 }
 
-/* 2 to the power x for x <= 0, as weights of attention and gates have it: numbers below -126 count as -126, so that nothing
- * is subnormal. At most 1.1 ULP off. */
+/* 2 to the power x for x <= 0, as weights of attention have it: numbers below -126 count as -126, so that nothing is
+ * subnormal. At most 1.1 ULP off. */
 static inline float ek_exp2_below_f32(float x)
 {
     return ek_exp2_within_f32(x < -126.0f ? -126.0f : x); /* NaN stays */
@@ -109,21 +109,38 @@ static inline float ek_expm1_f32(float x)
     return ek_select_f32(x != x, x + x, y);
 }
 
-/* 1 / (1 + exp(-x)), from e = exp(-|x|): 1 / (1 + e), or e / (1 + e) below zero. Error below 1.19 ULP. */
+/* exp(-|x|) = 2^n * result, as if |x| were at most most; NaN stays. */
+static inline float ek_decay_f32(float x, float most, int32_t *n)
+{
+    const float a = ek_fabs_f32(x), near = -ek_select_f32(a > most, most, a);
+    const int32_t k = ek_nearest_f32(near * EK_LOG2_E_F32);
+    const float r = (near - (float)k * EK_LN2_HIGH_F32) - (float)k * EK_LN2_LOW_F32;
+    *n = k;
+    return 1.0f + r * (1.0f + r * ek_exp_poly_f32(r));
+}
+
+/* 1 / (1 + e), or e / (1 + e) where x is below zero, as a number less its product with q = e / (1 + e): what 1 + e
+ * lost by rounding counts less so. */
+static inline float ek_share_f32(float x, float e)
+{
+    const float all = ek_select_f32(x < 0.0f, e, 1.0f), q = e / (1.0f + e);
+    return all - all * q;
+}
+
+/* 1 / (1 + exp(-x)). Error below 1.90 ULP. */
 static inline float ek_sigmoid_f32(float x)
 {
-    const float a = ek_fabs_f32(x);
-    float high, low, e, rest, below, missing, y;
     int32_t n;
-    ek_exp_parts_f32(ek_select_f32(a < 104.0f, -a, -104.0f), &n, &high, &low);
-    e = high + low;
-    rest = ek_scale_f32((high - e) + low, n); /* what e lost by rounding, then what 1 + e lost */
-    e = ek_scale_f32(e, n);
-    below = 1.0f + e;
-    missing = ((1.0f - below) + e) + rest;
-    y = ek_select_f32(x < 0.0f, e, 1.0f) / below;
-    y += (ek_select_f32(x < 0.0f, rest, 0.0f) - y * missing) * ek_select_f32(x < 0.0f, 1.0f - y, y);
-    return ek_select_f32(x != x, x + x, y);
+    const float e = ek_decay_f32(x, 104.0f, &n);
+    return ek_share_f32(x, ek_scale_f32(e, n));
+}
+
+/* The same bits for a factor of x, as in x sigmoid(x), but 0 below -87, so that nothing is subnormal. */
+static inline float ek_gate_f32(float x)
+{
+    int32_t n;
+    const float e = ek_decay_f32(x, 87.0f, &n);
+    return ek_select_f32(x < -87.0f, 0.0f, ek_share_f32(x, e * ek_pow2_f32(n)));
 }
 
 /* tanh(x) = 1 - 2 / (exp(2 x) + 1), near 0 a polynomial. Error below 1.10 ULP. */

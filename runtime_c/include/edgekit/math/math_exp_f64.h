@@ -1,4 +1,4 @@
-/* The exponential family of f64: exp, exp2, expm1, sigmoid, tanh, erf, sinh, cosh. */
+/* The exponential family of f64: exp, exp2, expm1, sigmoid, gate, tanh, erf, sinh, cosh. */
 #ifndef EDGEKIT_MATH_EXP_F64_H
 #define EDGEKIT_MATH_EXP_F64_H
 
@@ -54,11 +54,7 @@ static inline double ek_exp2_f64(double x)
     return ek_scale_f64(m, k + n);
 }
 
-/* The same for x <= 0, as weights of attention and gates have it. */
-static inline double ek_exp2_within_f64(double x)
-{
-    return ek_exp2_f64(x);
-}
+/* The same for x <= 0, as weights of attention have it. */
 static inline double ek_exp2_below_f64(double x)
 {
     return ek_exp2_f64(x);
@@ -93,6 +89,12 @@ static inline double ek_sigmoid_f64(double x)
 {
     const double e = ek_exp_f64(-ek_fabs_f64(x));
     return (x < 0.0 ? e : 1.0) / (1.0 + e);
+}
+
+/* The same for a factor of x, as in x sigmoid(x). */
+static inline double ek_gate_f64(double x)
+{
+    return ek_sigmoid_f64(x);
 }
 
 /* tanh(x) = t / (t + 2), t = exp(2 x) - 1. Error below 3.00 ULP. */

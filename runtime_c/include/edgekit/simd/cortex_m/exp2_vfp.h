@@ -1,5 +1,5 @@
-/* Powers of 2 with the scalar FPU of Cortex-M4, M7 and M33, of two numbers side by side: x = n + r, a polynomial in r, and n
- * is added to its exponent. Products are rounded before they are added (VMLA), as on other processors. */
+/* Powers with the scalar FPU of Cortex-M4, M7 and M33, of two numbers side by side: a whole part n, a polynomial in the
+ * rest r, and n is added to its exponent. Products are rounded before they are added (VMLA), as on other processors. */
 #ifndef EDGEKIT_EXP2_VFP_H
 #define EDGEKIT_EXP2_VFP_H
 
@@ -18,19 +18,23 @@
     0.00015366725f, 0.00015366725f, 0.00133926398f, 0.00133926398f, 0.00961842574f, 0.00961842574f,          \
         0.0555035844f, 0.0555035844f, 0.240226477f, 0.240226477f, 0.693147182f, 0.693147182f, 1.0f, 1.0f
 
-/* The bits of 2^x and 2^other, in e and f; x and other are lost, and s4-s17, which hold polynomials.
- *
- * Integers     terms where the coefficients are, i j numbers n
- * Floats       n m numbers n, rounds EK_EXP2_ROUNDS */
-#define EK_EXP2_PAIR(x, other, terms, n, m, rounds, i, j, e, f)                                              \
-    "vldm " #terms ", {s4-s17}\n"                                                                            \
+/* Those of 1 + r (1 + r ek_exp_poly_f32(r)), for both numbers. */
+#define EK_EXP_TERMS                                                                                         \
+    0.00138327607f, 0.00138327607f, 0.00836919621f, 0.00836919621f, 0.0416681953f, 0.0416681953f,            \
+        0.166665226f, 0.166665226f, 0.49999994f, 0.49999994f, 1.0f, 1.0f, 1.0f, 1.0f
+
+/* The whole numbers nearest to x and other, as floats n m and in the lowest bits of i j; rounds holds EK_EXP2_ROUNDS. */
+#define EK_WHOLE_PAIR(x, other, n, m, rounds, i, j)                                                          \
     "vadd.f32 " #n ", " #x ", " #rounds "\n"                                                                 \
     "vadd.f32 " #m ", " #other ", " #rounds "\n"                                                             \
     "vmov " #i ", " #j ", " #n ", " #m "\n"                                                                  \
     "vsub.f32 " #n ", " #n ", " #rounds "\n"                                                                 \
-    "vsub.f32 " #m ", " #m ", " #rounds "\n"                                                                 \
-    "vsub.f32 " #x ", " #x ", " #n "\n"                                                                      \
-    "vsub.f32 " #other ", " #other ", " #m "\n"                                                              \
+    "vsub.f32 " #m ", " #m ", " #rounds "\n"
+
+/* The bits of 2^i and 2^j times the polynomials in x and other, in e and f. s4-s17 are lost, which hold the polynomials.
+ * Their coefficients are where terms points. */
+#define EK_POWER_PAIR(x, other, terms, i, j, e, f)                                                           \
+    "vldm " #terms ", {s4-s17}\n"                                                                            \
     "vmla.f32 s6, s4, " #x "\n"                                                                              \
     "vmla.f32 s7, s5, " #other "\n"                                                                          \
     "vmla.f32 s8, s6, " #x "\n"                                                                              \
@@ -46,5 +50,11 @@
     "vmov " #e ", " #f ", s16, s17\n"                                                                        \
     "add " #e ", " #e ", " #i ", lsl #23\n"                                                                  \
     "add " #f ", " #f ", " #j ", lsl #23\n"
+
+/* The bits of 2^x and 2^other, in e and f; x, other and s4-s17 are lost. */
+#define EK_EXP2_PAIR(x, other, terms, n, m, rounds, i, j, e, f)                                              \
+    EK_WHOLE_PAIR(x, other, n, m, rounds, i, j)                                                              \
+    "vsub.f32 " #x ", " #x ", " #n "\n"                                                                      \
+    "vsub.f32 " #other ", " #other ", " #m "\n" EK_POWER_PAIR(x, other, terms, i, j, e, f)
 
 #endif
