@@ -46,6 +46,8 @@ SETS = {  # and what compiles for them, or runs them
 COMPILERS = {
     **SETS,
     "armv7-neon": "arm-linux-gnueabihf-gcc",
+    "cortex-m4": "zig",
+    "cortex-m7": "arm-none-eabi-gcc",
     "riscv64": "ziglang",
     "riscv64-rvv": "ziglang",
 }
@@ -55,7 +57,7 @@ def load(name: str) -> Target:
     if name.startswith("x86-64"):
         return x86.load(name)
     if name.startswith("cortex"):
-        return boards.load(name, SETS[name])
+        return boards.load(name, COMPILERS[name])
     if name.startswith("wasm"):
         require_module("ziglang")
         require_module("wasmtime")
@@ -125,7 +127,17 @@ def test_a_layer_of_known_size(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["x86-64-avx2", "x86-64-avx512", "aarch64", "armv7-neon", "riscv64", "riscv64-rvv"]
+    "name",
+    [
+        "x86-64-avx2",
+        "x86-64-avx512",
+        "aarch64",
+        "armv7-neon",
+        "cortex-m4",
+        "cortex-m7",
+        "riscv64",
+        "riscv64-rvv",
+    ],
 )
 def test_layers_of_floats(name: str, tmp_path: Path) -> None:
     target, builder, rng = load(name), Builder(), np.random.default_rng(5)

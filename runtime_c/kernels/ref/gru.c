@@ -20,6 +20,10 @@
  * @as riscvf/gru
  * @for T=f32
  * @pack r: G O/4 I o4 */
+/* Gated recurrent units, sums of gates four at a time: see gate_sums_vfp.h.
+ * @as vfp/gru
+ * @for T=f32
+ * @pack r: G O/4 I o4 */
 #include "edgekit/contracts/gru.h"
 
 /* One step of one sequence: h becomes what it is after x. */

@@ -20,6 +20,10 @@
  * @as riscvf/lstm
  * @for T=f32
  * @pack r: G O/4 I o4 */
+/* Long short-term memory, sums of gates four at a time: see gate_sums_vfp.h.
+ * @as vfp/lstm
+ * @for T=f32
+ * @pack r: G O/4 I o4 */
 #include "edgekit/contracts/lstm.h"
 
 /* One step of one sequence: h and c become what they are after the gates. */

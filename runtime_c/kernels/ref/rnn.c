@@ -20,6 +20,10 @@
  * @as riscvf/rnn
  * @for T=f32
  * @pack r: O/4 I o4 */
+/* Plain recurrent layer, sums of gates four at a time: see gate_sums_vfp.h.
+ * @as vfp/rnn
+ * @for T=f32
+ * @pack r: O/4 I o4 */
 #include "edgekit/contracts/rnn.h"
 
 EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_T *EK_RESTRICT r, const EK_T *EK_RESTRICT h0,
