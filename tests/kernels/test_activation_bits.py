@@ -36,7 +36,8 @@ TARGETS = (
 FUNCTIONS: tuple[tuple[Any, tuple[float, ...], float], ...] = (
     (Swish(), (1.0,), 2),
     (Swish(), (1.702,), 2),
-    *((kind(), (), 2) for kind in (Tanh, Gelu, GeluTanh)),
+    *((kind(), (), 2) for kind in (Tanh, Gelu)),
+    (GeluTanh(), (), 0.01),
     *((kind(), (), 0.05) for kind in (Sigmoid, Softplus, Mish)),
 )
 SIZE = 24

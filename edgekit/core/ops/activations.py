@@ -59,7 +59,7 @@ class Gelu(Unary):
 class GeluTanh(Unary):
     """y = a sigmoid(2 z), which is a (1 + tanh(z)) / 2, with z = sqrt(2 / pi) (a + 0.044715 a^3)"""
 
-    c_float = "a * ek_gate_{d}(a * (({T})1.5957691216057308 + ({T})0.0713548162726009 * a * a))"
+    c_float = "a * ek_sigmoid_{d}(a * (({T})1.5957691216057308 + ({T})0.0713548162726009 * a * a))"
 
 
 @dataclass(frozen=True)
