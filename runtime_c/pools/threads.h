@@ -21,6 +21,19 @@
 #include <pthread.h>
 #endif
 
+/* Linux: the threads keep off the processor that starts them, if they may use others (affinity). Some kernels, those of small
+ * virtual machines among them, leave a thread for many milliseconds on the processor of the caller, who waits for it. */
+#ifndef EK_THREADS_APART
+#define EK_THREADS_APART 1
+#endif
+#if defined(__linux__) && EK_THREADS_APART
+#include <sys/syscall.h>
+#include <unistd.h>
+#ifndef __cplusplus
+extern long syscall(long number, ...); /* which standard C hides */
+#endif
+#endif
+
 #ifndef EK_THREADS_MAX
 #define EK_THREADS_MAX 64
 #endif
@@ -113,6 +126,7 @@ struct ek_threads {
     ek_mutex mutex;
     ek_condition work, end;
     int32_t threads; /* without the caller's */
+    uint32_t processor; /* that started them */
     ek_thread thread[EK_THREADS_MAX];
 };
 
@@ -185,12 +199,31 @@ static inline void ek_threads_run(void *ctx, void (*part)(void *job, int32_t ind
     }
 }
 
+/* Takes a processor out of those that this thread may use, unless it is the only one. */
+static inline void ek_threads_avoid(uint32_t processor)
+{
+#if defined(__linux__) && EK_THREADS_APART
+    enum { BITS = 8 * sizeof(unsigned long), WORDS = 1024 / BITS };
+    unsigned long allowed[WORDS] = {0}, others = 0;
+    if (processor >= 1024 || syscall(SYS_sched_getaffinity, 0, sizeof allowed, allowed) <= 0)
+        return;
+    allowed[processor / BITS] &= ~(1UL << processor % BITS);
+    for (uint32_t i = 0; i < WORDS; i++)
+        others |= allowed[i];
+    if (others)
+        (void)syscall(SYS_sched_setaffinity, 0, sizeof allowed, allowed);
+#else
+    (void)processor;
+#endif
+}
+
 #ifdef _WIN32
 static inline DWORD WINAPI ek_threads_main(LPVOID t)
 #else
 static inline void *ek_threads_main(void *t)
 #endif
 {
+    ek_threads_avoid(((struct ek_threads *)t)->processor);
     ek_threads_work((struct ek_threads *)t);
     return 0;
 }
@@ -212,6 +245,10 @@ static inline int32_t ek_threads_start(struct ek_threads *t, int32_t threads)
     t->pool.ctx = t;
     t->ticket = t->done = t->is_waiting = t->sleeping = t->is_over = 0;
     t->threads = 0;
+    t->processor = UINT32_MAX;
+#if defined(__linux__) && EK_THREADS_APART
+    (void)syscall(SYS_getcpu, &t->processor, (void *)0, (void *)0);
+#endif
 #ifdef _WIN32
     InitializeSRWLock(&t->mutex);
     InitializeConditionVariable(&t->work);

@@ -1,5 +1,6 @@
 """The pools that come with libraries: threads under ThreadSanitizer and on Windows, two cores of boards."""
 
+import os
 import subprocess
 from collections.abc import Sequence
 from dataclasses import replace
@@ -70,6 +71,33 @@ int main(void)
     _exit(0); /* the other core waits for more */
 }
 """
+PROCESSORS = """
+#define _GNU_SOURCE
+#include <sched.h>
+#include "edgekit/threads.h"
+
+static struct ek_threads threads;
+
+static int allowed(pthread_t thread)
+{
+    cpu_set_t set;
+    pthread_getaffinity_np(thread, sizeof set, &set);
+    return CPU_COUNT(&set);
+}
+
+int main(void)
+{
+    const int mine = allowed(pthread_self()), others = EK_THREADS_APART && mine > 1 ? mine - 1 : mine;
+    if (ek_threads_start(&threads, 2) != 2)
+        return 1;
+    while (!EK_ATOMIC_GET(&threads.sleeping))
+        sched_yield();
+    if (allowed(threads.thread[0]) != others || allowed(pthread_self()) != mine)
+        return 2;
+    ek_threads_stop(&threads);
+    return 0;
+}
+"""
 SANITIZED = ("-std=c99", "-O1", "-fsanitize=thread", "-pthread", "-I.")
 
 
@@ -94,6 +122,18 @@ def test_threads_race_for_nothing(compiler: str, spins: int, tmp_path: Path) -> 
     flags = [*SANITIZED, f"-DEK_THREADS_SPINS={spins}"]
     compiled(tmp_path, compiler, *flags, *parallel(targets.load("host"), tmp_path), "-o", "threads")
     check_races(tmp_path)
+
+
+@pytest.mark.parametrize("apart", [0, 1])
+@pytest.mark.parametrize("processors", [1, os.cpu_count()])
+def test_threads_keep_off_the_processor_that_starts_them(processors: int, apart: int, tmp_path: Path) -> None:
+    require("taskset")
+    flags = ["-std=c99", "-pthread", "-I.", f"-DEK_THREADS_APART={apart}", "-DEK_THREADS_SPINS=0"]
+    parallel(targets.load("host"), tmp_path, PROCESSORS)
+    compiled(tmp_path, "gcc", *flags, "main.c", "-o", "threads")
+    some = ",".join(map(str, sorted(os.sched_getaffinity(0))[:processors]))
+    done = subprocess.run(["taskset", "-c", some, tmp_path / "threads"], timeout=120)
+    assert done.returncode == 0
 
 
 @pytest.mark.parametrize(
