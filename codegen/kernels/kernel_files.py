@@ -131,7 +131,7 @@ class Variant:
         for old, new in self.changes.items():
             code = re.sub(rf"\bek_{old}_", f"ek_{new}_", code)
             code = re.sub(rf"\bEK_{old.upper()}_", f"EK_{new.upper()}_", code)
-            code = code.replace(f"EK_RULE({old})", f"EK_RULE({new})")
+            code = re.sub(rf"\b(EK_RULE|EK_MATH_\w)\({old}\)", rf"\1({new})", code)
         return self.words + code
 
 

@@ -46,7 +46,7 @@ def test_a_head_is_sentences_and_tags(tmp_path: Path) -> None:
 
 
 def test_one_text_serves_several_kernels(tmp_path: Path) -> None:
-    code = CODE.replace("{\n", "{\n    ek_dot_rows(EK_DOT_SIZE);\n")
+    code = CODE.replace("{\n", "{\n    ek_dot_rows(EK_DOT_SIZE, EK_RULE(dot), EK_MATH_T(dot)(0));\n")
     first, second = written(
         tmp_path,
         "One.\n * @pack w: O I\n * @pack b: O\n * @scratch 16\n * @order rows 8",
@@ -59,7 +59,7 @@ def test_one_text_serves_several_kernels(tmp_path: Path) -> None:
     assert second.pack == {"w": "O/8! I o8", "b": "O"}
     assert second.scratch == first.scratch
     assert (second.order, first.conditions) == ("", ())
-    changed = code.replace("ek_dot_", "ek_mmla_").replace("EK_DOT_", "EK_MMLA_")
+    changed = code.replace("ek_dot_", "ek_mmla_").replace("EK_DOT_", "EK_MMLA_").replace("(dot)", "(mmla)")
     assert second.source() == "/* Another. */\n" + changed
 
 

@@ -51,6 +51,16 @@ COMPILERS = {
     "riscv64": "ziglang",
     "riscv64-rvv": "ziglang",
 }
+FLOATS = (
+    "x86-64-avx2",
+    "x86-64-avx512",
+    "aarch64",
+    "armv7-neon",
+    "cortex-m4",
+    "cortex-m7",
+    "riscv64",
+    "riscv64-rvv",
+)
 
 
 def load(name: str) -> Target:
@@ -126,19 +136,7 @@ def test_a_layer_of_known_size(name: str, tmp_path: Path) -> None:
     check(bench, load(name), tmp_path, "speed")
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "x86-64-avx2",
-        "x86-64-avx512",
-        "aarch64",
-        "armv7-neon",
-        "cortex-m4",
-        "cortex-m7",
-        "riscv64",
-        "riscv64-rvv",
-    ],
-)
+@pytest.mark.parametrize("name", FLOATS)
 def test_layers_of_floats(name: str, tmp_path: Path) -> None:
     target, builder, rng = load(name), Builder(), np.random.default_rng(5)
     inputs, outputs = [], []
@@ -155,4 +153,25 @@ def test_layers_of_floats(name: str, tmp_path: Path) -> None:
     program = compile_graph(builder.graph("floats", inputs, outputs), target)
     assert not any(line.kernel.function.endswith("__ref") for line in program.lines)
     sample = {x: rng.normal(size=builder.type(x).shape).astype(np.float32) for x in inputs}
+    x86.check(program, drive(program, tmp_path, "size"), [sample])
+
+
+@pytest.mark.parametrize("name", FLOATS)
+def test_a_program_with_sums_of_both_kinds(name: str, tmp_path: Path) -> None:
+    """Layers of doubles have portable sums; on some sets, those whose weights are an input do, too."""
+    target, builder, rng = load(name), Builder(), np.random.default_rng(6)
+    inputs, outputs, size = [], [], 21
+    for i, (dtype, given) in enumerate(((DType.F32, False), (DType.F64, False), (DType.F32, True))):
+        x, h = (
+            builder.input(f"{part}{i}", Type(dtype, shape))
+            for part, shape in (("x", (3, 2, size)), ("h", (2, size)))
+        )
+        weights = rng.normal(0, size**-0.5, (size, size)).astype(dtype.numpy)
+        r = builder.input(f"r{i}", Type(dtype, (size, size))) if given else builder.const(weights)
+        inputs += [x, h, *[r] * given]
+        outputs += builder.add(Rnn(activation="relu"), x, r, h)
+    program = compile_graph(builder.graph("both", inputs, outputs), target)
+    kernels = {line.kernel.function for line in program.lines if "rnn" in line.kernel.name}
+    assert {kernel.endswith("__ref") for kernel in kernels} == {False, True}
+    sample = {x: rng.normal(size=(t := builder.type(x)).shape).astype(t.dtype.numpy) for x in inputs}
     x86.check(program, drive(program, tmp_path, "size"), [sample])

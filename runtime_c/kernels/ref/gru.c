@@ -1,27 +1,27 @@
 /* Gated recurrent units. The weights of each gate stand for themselves.
  * @pack r: G O/16 I o16 */
 /* Gated recurrent units, sums of gates eight at a time: see gate_sums_avx2.h.
- * @as avx2/gru
+ * @as avx2/gru gate_sums=gate_tiles
  * @for T=f32
  * @pack r: G O/16!8 I o16 */
 /* Gated recurrent units, sums of gates sixteen at a time: see gate_sums_avx512.h.
- * @as avx512/gru
+ * @as avx512/gru gate_sums=gate_tiles
  * @for T=f32
  * @pack r: G O/64!16 I o64 */
 /* Gated recurrent units, sums of gates by NEON.
- * @as neon/gru, neon32/gru
+ * @as neon/gru gate_sums=gate_tiles, neon32/gru gate_sums=gate_tiles
  * @for T=f32
  * @pack r: G O/16!4 I o16 */
 /* Gated recurrent units, sums of gates in vectors of any length: see gate_sums_rvv.h.
- * @as rvv/gru
+ * @as rvv/gru gate_sums=gate_tiles
  * @for T=f32
  * @pack r: G O/64 I o64 */
 /* Gated recurrent units, sums of gates four at a time: see gate_sums_riscvf.h.
- * @as riscvf/gru
+ * @as riscvf/gru gate_sums=gate_tiles
  * @for T=f32
  * @pack r: G O/4 I o4 */
 /* Gated recurrent units, sums of gates four at a time: see gate_sums_vfp.h.
- * @as vfp/gru
+ * @as vfp/gru gate_sums=gate_tiles
  * @for T=f32
  * @pack r: G O/4 I o4 */
 #include "edgekit/contracts/gru.h"

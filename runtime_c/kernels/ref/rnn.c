@@ -1,27 +1,27 @@
 /* Plain recurrent layer.
  * @pack r: O/16 I o16 */
 /* Plain recurrent layer, sums of gates eight at a time: see gate_sums_avx2.h.
- * @as avx2/rnn
+ * @as avx2/rnn gate_sums=gate_tiles
  * @for T=f32
  * @pack r: O/16!8 I o16 */
 /* Plain recurrent layer, sums of gates sixteen at a time: see gate_sums_avx512.h.
- * @as avx512/rnn
+ * @as avx512/rnn gate_sums=gate_tiles
  * @for T=f32
  * @pack r: O/64!16 I o64 */
 /* Plain recurrent layer, sums of gates by NEON.
- * @as neon/rnn, neon32/rnn
+ * @as neon/rnn gate_sums=gate_tiles, neon32/rnn gate_sums=gate_tiles
  * @for T=f32
  * @pack r: O/16!4 I o16 */
 /* Plain recurrent layer, sums of gates in vectors of any length: see gate_sums_rvv.h.
- * @as rvv/rnn
+ * @as rvv/rnn gate_sums=gate_tiles
  * @for T=f32
  * @pack r: O/64 I o64 */
 /* Plain recurrent layer, sums of gates four at a time: see gate_sums_riscvf.h.
- * @as riscvf/rnn
+ * @as riscvf/rnn gate_sums=gate_tiles
  * @for T=f32
  * @pack r: O/4 I o4 */
 /* Plain recurrent layer, sums of gates four at a time: see gate_sums_vfp.h.
- * @as vfp/rnn
+ * @as vfp/rnn gate_sums=gate_tiles
  * @for T=f32
  * @pack r: O/4 I o4 */
 #include "edgekit/contracts/rnn.h"

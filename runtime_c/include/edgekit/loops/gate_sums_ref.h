@@ -1,5 +1,5 @@
 /* Sums of gates of floats: y[o] = x[o] + sum over i of r[o][i] h[i] for the outputs of gate k, `size` of them, as many as h
- * has numbers. Sets of instructions have their own under the same names, for other layouts of r. */
+ * has numbers. Sets of instructions have tiles of gates in their place, for other layouts of r. */
 #ifndef EDGEKIT_GATE_SUMS_REF_H
 #define EDGEKIT_GATE_SUMS_REF_H
 

@@ -4,7 +4,7 @@
 
 #include "edgekit/simd/cortex_m/gemm_f32_vfp.h"
 
-EK_INLINE void ek_gate_sums_f32(const float *EK_RESTRICT x, const float *EK_RESTRICT r,
+EK_INLINE void ek_gate_tiles_f32(const float *EK_RESTRICT x, const float *EK_RESTRICT r,
     const float *EK_RESTRICT h, float *EK_RESTRICT y, const int32_t k, const int32_t size)
 {
     const int32_t rest = size % 4;

@@ -5,7 +5,7 @@
 #include "edgekit/simd/riscv/f32m8_rvv.h"
 
 /* y[o] = x[o] + sum over i of r[o][i] h[i] for the outputs of gate k. */
-EK_INLINE void ek_gate_sums_f32(const float *EK_RESTRICT x, const float *EK_RESTRICT r,
+EK_INLINE void ek_gate_tiles_f32(const float *EK_RESTRICT x, const float *EK_RESTRICT r,
     const float *EK_RESTRICT h, float *EK_RESTRICT y, const int32_t k, const int32_t size)
 {
     const struct ek_window_rvv s = {

@@ -6,7 +6,7 @@
 
 #include "edgekit/loops/gate_sums_f32.h"
 
-EK_INLINE void ek_gate_sums_f32(const float *EK_RESTRICT x, const float *EK_RESTRICT r,
+EK_INLINE void ek_gate_tiles_f32(const float *EK_RESTRICT x, const float *EK_RESTRICT r,
     const float *EK_RESTRICT h, float *EK_RESTRICT y, const int32_t k, const int32_t size)
 {
     ek_gate_sums_vf(x, r, h, y, k, size);
