@@ -308,7 +308,7 @@ def recurrent(net: Layers) -> None:
 
 
 def _recurrent(net: Layers, op: Lstm | Gru | Rnn) -> None:
-    gates, size, steps = {Lstm: 4, Gru: 3, Rnn: 1}[type(op)], net.channels(64), net.count(1, 16)
+    gates, size, steps = {Lstm: 4, Gru: 3, Rnn: 1}[type(op)], net.channels(160), net.count(1, 16)
     narrow, wide = net.quant(net.kinds[0], 1 / 128), Quant((2.0**-13,), (0,)) if net.is_integer else None
     states = {Lstm: (narrow, wide), Gru: (wide,), Rnn: (narrow,)}[type(op)]
     kinds = {narrow: DType.S8, wide: DType.S16, None: DType.F32}
