@@ -29,6 +29,7 @@ from edgekit.quantize.settings import LEAST_SQNR, LEAST_WITH_ACCURACY, Settings
 
 _SHOWN = 64  # cells of a histogram that is kept
 _TYPICAL = "are the data typical?"
+_MAX_MIXED = 0.5  # of the MACs out of int8 without a word
 _MAX_JUDGED = 64  # samples that the quality of rounded weights is measured on
 _MAX_STEPS = 256  # of a model with states, if there is memory for what they compute
 _MEMORY = 2**29  # bytes for that, about
@@ -171,6 +172,19 @@ def noise_warning(found: Quantization, settings: Settings) -> str:
     name = min(found.outputs, key=lambda output: found.outputs[output])
     data = "held-out samples" if 0 < found.held_out < found.samples else "these samples"
     return f"output {name:.40} has {found.sqnr_db:.1f} dB on {data}: {_remedy(settings)}"
+
+
+def speed_warning(found: Quantization, settings: Settings) -> str:
+    """That better formats may have cost the speed of int8; empty where most products are of int8."""
+    if found.mixed is None or not settings.gate.is_open:
+        return ""
+    share = sum(part for format, part in found.mixed.macs.items() if format not in ("int8", "int4"))
+    if share <= _MAX_MIXED:
+        return ""
+    return (
+        f"{share:.0%} of the MACs are no longer in int8: with an FPU the model in floats may be as fast. "
+        f"--min-sqnr {LEAST_WITH_ACCURACY:g}dB gives fewer layers better formats, --strict-int8 none"
+    )
 
 
 def effort_warning(settings: Settings) -> str:

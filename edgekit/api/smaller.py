@@ -29,7 +29,7 @@ from edgekit.deprecation import renamed_keyword
 from edgekit.quantize import gate, post_training
 from edgekit.quantize.integers.integer_io import Io
 from edgekit.quantize.mixed_precision import groupwise, half_precision
-from edgekit.quantize.outcome import Quantization, effort_warning, noise_warning
+from edgekit.quantize.outcome import Quantization, effort_warning, noise_warning, speed_warning
 from edgekit.quantize.preparation.constant_outputs import WithoutConstantOutputs
 from edgekit.quantize.preparation.prepare import prepare
 from edgekit.quantize.pruning import prune as pruning
@@ -91,7 +91,7 @@ def quantize_model(
     if is_random:
         warning = "calibrated with random numbers: nothing is known of the quality on real data"
         found = replace(found, warnings=(warning, *found.warnings))
-    if warning := effort_warning(chosen):
+    for warning in filter(None, (speed_warning(found, chosen), effort_warning(chosen))):
         found = replace(found, warnings=(*found.warnings, warning))
     bytes_in = [name for name in graph.inputs if graph.type(name).dtype.is_integer]
     notes = [normalize.left_over(prepare(graph), name) for name in bytes_in]

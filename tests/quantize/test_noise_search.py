@@ -28,7 +28,7 @@ SIZE = 16
 MINMAX = Settings(calibrate="minmax")
 
 
-def network() -> Graph:
+def network(outputs: int = 4) -> Graph:
     """Layers, elementwise operators, a move and a concatenation. The first result has one channel that is far
     larger than the others, and means nothing."""
     net, random = Net(), np.random.default_rng(2)
@@ -43,7 +43,7 @@ def network() -> Graph:
     z = net(Mul(), y, net(Sigmoid(), y))
     z = net(Add(), z, net(Dense(), y, net.const(third), net.random(SIZE)))
     z = net(Concat(1), z, y)
-    return net.done(net(Dense(), z, net.random(4, 2 * SIZE), net.random(4), name="out"))
+    return net.done(net(Dense(), z, net.random(outputs, 2 * SIZE), net.random(outputs), name="out"))
 
 
 def samples(count: int = 24) -> list[dict[str, Array]]:
@@ -194,6 +194,25 @@ def test_noise_that_stays_is_told(options: dict[str, object], words: str) -> Non
     told = [warning for warning in found.warnings if warning.startswith("output out has ")]
     assert len(told) == bool(words)
     assert not told or words in told[0]
+
+
+@pytest.mark.parametrize(
+    ("outputs", "options", "is_told"),
+    [
+        (4, {}, True),
+        (64, {}, False),  # most products are those of the last layer, in int8
+        (4, {"strict_int8": True}, False),
+        (4, {"gate": Gate(min_sqnr=30)}, False),  # which asks for it
+    ],
+)
+def test_better_formats_of_most_layers_may_cost_the_speed_of_int8(
+    outputs: int, options: dict[str, object], is_told: bool
+) -> None:
+    data = {"x": np.concatenate([sample["x"] for sample in samples()])}
+    _, found = api.quantize_model(network(outputs), data, **{"calibrate": "minmax", **options})
+    told = [warning for warning in found.warnings if "may be as fast" in warning]
+    assert len(told) == is_told
+    assert not told or "57% of the MACs" in told[0]
 
 
 def test_random_data_change_no_formats() -> None:
