@@ -137,7 +137,9 @@ class Program:
     def gpu_plans(self) -> tuple[GpuPlan, ...]:
         """The paths for GPUs of this entry and of the others, over one set of weights."""
         graphs = [entry.graph for entry in (self, *self.entries)]
-        return plans(graphs, keeps_states=self.target.opencl) if self.target.gpu else ()
+        if not self.target.gpu:
+            return ()
+        return plans(graphs, keeps_states=self.target.opencl, growth=self.target.weight_growth)
 
     @property
     def gpu(self) -> GpuPlan | None:

@@ -35,6 +35,9 @@ from edgekit.core.types import DType
 _MAX_NAMES = 3  # of layers in a comment
 
 
+_WINOGRAD_GROWTH = 16 / 9  # 16 points for 9 weights
+
+
 @dataclass(frozen=True)
 class Dispatch:
     """One kernel in the order of execution. The next one starts when it is done."""
@@ -102,11 +105,12 @@ class GpuPlan:
         return sum(d.macs for d in self.dispatches)
 
 
-def plans(graphs: Sequence[Graph], *, keeps_states: bool = True) -> tuple[GpuPlan, ...]:
+def plans(graphs: Sequence[Graph], *, keeps_states: bool = True, growth: float = 0.0) -> tuple[GpuPlan, ...]:
     """Those of the entries of a library, of which the first one has all states. They share weights and
     states. Operators without a kernel are in segments for the CPU, if they pay; else EdgeKitError E0203 names
-    all of them. States that segments alone have stay on the CPU if it `keeps_states`."""
-    placed = [_placed(graph) for graph in graphs]
+    all of them. States that segments alone have stay on the CPU if it `keeps_states`. Weights may
+    take `growth` times their memory for speed; 0: as much as that takes."""
+    placed = [_placed(graph, 0 < growth < _WINOGRAD_GROWTH) for graph in graphs]
     kept = placed[0].kept.intersection(*(each.kept for each in placed if each.graph.states))
     kept = kept if keeps_states else frozenset()
     weights, places = Weights(), places_of_states(graphs[0], kept)
@@ -134,12 +138,12 @@ class _Placed:
         return self.placement.kept if self.placement else frozenset()
 
 
-def _placed(graph: Graph) -> _Placed:
+def _placed(graph: Graph, compact: bool) -> _Placed:
     narrow = [name for name in (*graph.inputs, *graph.outputs) if is_half(graph.type(name).dtype)]
     if narrow:
         message = f"inputs and outputs ({', '.join(narrow)}) are not of 16 bits there"
         raise EdgeKitError("E0203", message, hint=f"float32 there, or {FOR_PROCESSORS}")
-    uses = _Uses()
+    uses = _Uses(compact)
     layers = _lowered(graph, uses)
     refused = _lacking(layers, uses)
     placement = place(graph, layers, refused) if refused else None
@@ -177,12 +181,13 @@ def _plan(placed: _Placed, kept: Collection[str], pool: Weights, states: Mapping
 class _Uses:
     """The kernel of each call, found once."""
 
-    def __init__(self) -> None:
+    def __init__(self, compact: bool) -> None:
+        self._facts = {"compact": int(compact)}
         self._found: dict[int, tuple[Call, GpuCall]] = {}  # by identity: the call is kept, so that it lasts
 
     def of(self, call: Call) -> GpuCall:
         if id(call) not in self._found:
-            self._found[id(call)] = call, use_of(call)
+            self._found[id(call)] = call, use_of(replace(call, facts={**call.facts, **self._facts}))
         return self._found[id(call)][1]
 
 

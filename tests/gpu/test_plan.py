@@ -6,13 +6,14 @@ from support.gpu_plans import run
 from support.opencl import opencl
 
 from edgekit.codegen.gpu.memory import ALIGN
-from edgekit.codegen.gpu.plan import GpuPlan, plan
+from edgekit.codegen.gpu.plan import GpuPlan, plan, plans
 from edgekit.core import simulate
 from edgekit.core.builder import Builder
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
 from edgekit.core.ops.arithmetic import Add, Mul
 from edgekit.core.ops.concat import Concat
+from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.cumulative import Cumulative
 from edgekit.core.ops.slice import Slice
 from edgekit.core.types import DType, Type
@@ -42,6 +43,18 @@ def awkward() -> Graph:
 
 def test_awkward_memory_is_right() -> None:
     assert_right(awkward(), plan(awkward()))
+
+
+def test_weights_grow_for_winograd_as_far_as_they_may() -> None:
+    b, random = Builder(), np.random.default_rng(0)
+    w = random.normal(size=(32, 3, 3, 16)).astype(np.float32)
+    x = b.input("x", Type(_F32, (1, 16, 16, 16)))
+    y = b.one(Conv2d((1, 1), (1, 1, 1, 1)), x, b.const(w), b.const(np.zeros(32, np.float32)))
+    graph = b.graph("net", [x], [y])
+    for growth, factor in ((0.0, 16 / 9), (1.0, 1), (1.7, 1), (1.8, 16 / 9)):
+        (planned,) = plans([graph], growth=growth)
+        assert len(planned.weights) == round(w.nbytes * factor) + 32 * 4
+        assert_right(graph, planned)
 
 
 def parts() -> Graph:

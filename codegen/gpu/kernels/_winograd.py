@@ -53,7 +53,8 @@ def pays(call: Call) -> bool:
     ones = ("stride_h", "stride_w", "dilation_h", "dilation_w", "groups", "step_c")
     in_c, out_c = integer(call, "in_c"), integer(call, "out_c")
     if (
-        any(call.types[letter] is not DType.F32 for letter in "TW")
+        call.facts.get("compact")
+        or any(call.types[letter] is not DType.F32 for letter in "TW")
         or not integer(call, "k_h") == integer(call, "k_w") == 3
         or any(integer(call, name) != 1 for name in ones)
         or in_c % 4
