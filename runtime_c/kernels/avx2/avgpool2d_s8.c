@@ -1,10 +1,10 @@
 /* int8 average pooling. Sixteen channels advance together; the last ones may be computed twice in part.
  * @order pixels 1
- * @when channels >= 16 and k_h * k_w <= 16384 and k_w < 256 */
+ * @when channels >= 16 and k_h * k_w <= 16384 */
 /* int8 average pooling.
  * @as avx512/avgpool2d_s8, wasm/avgpool2d_s8, neon/avgpool2d_s8, neon32/avgpool2d_s8, rvv/avgpool2d_s8
  * @order pixels 1
- * @when channels >= 16 and k_h * k_w <= 16384 and k_w < 256 */
+ * @when channels >= 16 and k_h * k_w <= 16384 */
 #include "edgekit/contracts/avgpool2d_s8.h"
 #include "edgekit/loops/window_sums.h"
 

@@ -4,7 +4,7 @@
 
 #include "edgekit/types.h"
 
-/* An image and its windows, rows of which have less than 256 cells. */
+/* An image and its windows. */
 struct ek_window_sums {
     int32_t in_h;
     int32_t in_w;
@@ -38,7 +38,7 @@ EK_INLINE struct ek_cells_inside ek_cells_inside(int32_t top, int32_t left, cons
     return inside;
 }
 
-/* Adds the sums of a row of cells of sixteen channels; compilers would unroll a long one, for nothing. */
+/* Adds the sums of at most 256 cells of a row; compilers would unroll a long one, for nothing. */
 EK_INLINE void ek_add_row_of_cells(
     ek_vi *sum, const int8_t *x, const int32_t columns, const int32_t is_small, const int32_t step)
 {
@@ -69,7 +69,9 @@ EK_INLINE void ek_window_sums(
             ek_add_row_of_cells(sum, x + i * row_step, cells->columns, 1, step);
     else
         EK_ROLLED_FOR(int32_t i = 0; i < cells->rows; i++)
-            ek_add_row_of_cells(sum, x + i * row_step, cells->columns, 0, step);
+            EK_ROLLED_FOR(int32_t j = 0; j < cells->columns; j += 256)
+                ek_add_row_of_cells(sum, x + i * row_step + j * step,
+                    cells->columns - j < 256 ? cells->columns - j : 256, 0, step);
 }
 
 #endif
