@@ -56,7 +56,6 @@ def fit(
     of what they take at least; with small weights if it is optimized for size. In between, those layers
     become small that lose the least time for each byte. `before` is what fitted with less beside it."""
     if optimize == "size":
-        target = replace(target, weight_growth=1.0) if target.gpu else target
         every = frozenset(choice.result for choice in _choices(graph, target))
         return before if before and before.compact == every else compile_graph(graph, target, ports, every)
     program = before if before and not before.compact else compile_graph(graph, target, ports)
