@@ -27,6 +27,7 @@ _SIGNS: Mapping[str, Callable[..., Any]] = {
 # What torch calls otherwise than the runtime does, which says ek_<name>_f32.
 _FUNCTIONS: Mapping[str, Callable[..., Tensor]] = {
     "fabs": torch.abs,
+    "gate": torch.sigmoid,
     "mod": torch.remainder,
     "round_even": torch.round,
 }
