@@ -33,20 +33,25 @@ class Archive:
     def start(self, name: str) -> bytes:
         """The first bytes of a member, by which formats are known; none of a damaged one."""
         try:
-            with self.zip.open(self.members[name]) as stream:
+            with self._opened(name) as stream:
                 return stream.read(8)
-        except Exception:  # as in read, which says what is wrong
+        except EdgeKitError:  # said when the member is read
             return b""
 
     def read(self, name: str) -> bytes:
         """All bytes of a member; a wrong checksum is damage."""
         if name not in self.members:
             raise EdgeKitError("E0401", f"the archive has no {name[:100]}", hint=_COMPLETE)
-        info = self.members[name]
+        with self._opened(name) as stream:
+            return unpacking.whole(stream, self.members[name])
+
+    @contextmanager
+    def _opened(self, name: str) -> Iterator[IO[bytes]]:
+        """A member; what does not unpack is damage."""
         with blame(f"member {name[:100]}"):
             try:
-                with self.zip.open(info) as stream:
-                    return unpacking.whole(stream, info)
+                with self.zip.open(self.members[name]) as stream:
+                    yield stream
             except EdgeKitError:
                 raise
             except Exception as error:  # zipfile raises what it stumbles over, and zlib has its own

@@ -2,10 +2,13 @@
 
 import ctypes
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from support.generated import compiled
+from support.runtime_c import INCLUDE
 from support.tools import ROOT
 
 Array = npt.NDArray[Any]
@@ -21,6 +24,15 @@ SPECIAL = (
     709.782712893384, 745.1332191019412, 0.7853982, 1.5707964, 3.1415927,
 )
 # fmt: on
+
+
+_EACH = """#include "edgekit/math/math_exp_f32.h"
+void each(const float *x, float *y, int n)
+{
+    for (int i = 0; i < n; i++)
+        y[i] = NAME(x[i]);
+}
+"""
 
 
 class Worst(ctypes.Structure):
@@ -42,6 +54,17 @@ def specials(dtype: npt.DTypeLike) -> Array:
     with np.errstate(over="ignore"):
         both = np.array([sign * value for value in SPECIAL for sign in (1.0, -1.0)]).astype(dtype)
     return np.unique(both.view(f"u{both.itemsize}")).view(dtype)
+
+
+def results_in_c(folder: Path, name: str, x: Array) -> Array:
+    """Of a function of math_exp_f32.h."""
+    (folder / f"{name}.c").write_text(_EACH.replace("NAME", name))
+    options = ("-O1", "-std=c99", "-ffp-contract=off", f"-I{INCLUDE}", "-shared", "-fPIC")
+    compiled(folder, "cc", *options, "-o", f"{name}.so", f"{name}.c")
+    y = np.empty_like(x)
+    each = ctypes.CDLL(str(folder / f"{name}.so")).each
+    each(*(ctypes.c_void_p(a.ctypes.data) for a in (x, y)), x.size)
+    return y
 
 
 def scan_patterns(library: ctypes.CDLL, name: str, worst: Worst, first: int, stride: int, count: int) -> None:
