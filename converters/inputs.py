@@ -28,6 +28,7 @@ class Bindings:
     max_iterations: int | None = None  # of loops that say nothing about it themselves
     _open: list[EdgeKitError] = field(default_factory=list)
     _names: dict[str, None] = field(default_factory=dict)  # of dimensions
+    _bound_shapes: list[str] = field(default_factory=list)  # options, each with the open sizes of an input
     _batch: dict[str, int] = field(default_factory=dict)  # what the file calls it; 1, unless it is bound
     _open_batches: list[OpenBatch] = field(default_factory=list)
     one_sided: list[OneSidedBranch] = field(default_factory=list)
@@ -79,7 +80,13 @@ class Bindings:
         if not fits or absurd(bound):
             message = f"shape {list(bound)[:8]} does not fit input {name}, which is [{text}]"
             raise EdgeKitError("E0103", message, hint=_other_order(name, known, bound))
+        if dims is None or None in known:
+            self._bound_shapes.append(_shape_option(name, None if dims is None else known))
         return Type(dtype, tuple(int(b) for b in bound))
+
+    def options(self) -> list[str]:
+        """What would bind other sizes than are bound now."""
+        return [*self._bound_shapes, *(f"--dim {quote(f'{name}=N')}" for name in self.dims)]
 
     def check(self, inputs: Collection[str]) -> None:
         """Refuse what is still open, all of it at once, and bindings of what does not exist."""
@@ -107,11 +114,16 @@ def _open_shape(
     if still and all(isinstance(d, str) for d in still):
         options = " ".join(f"--dim {quote(f'{d}=N')}" for d in dict.fromkeys(still))
     else:
-        sizes = "..." if known is None else ",".join("N" if n is None else str(n) for n in known)
-        options = f"--shape {quote(f'{name}={sizes}')}"
+        options = _shape_option(name, known)
     return EdgeKitError(
         "E0302", f"input {name} has a dynamic shape [{text}]", hint=f"bind it: {options}", inputs=(name,)
     )
+
+
+def _shape_option(name: str, known: Dims | None) -> str:
+    """The option that binds the open dimensions of an input."""
+    sizes = "..." if known is None else ",".join("N" if n is None else str(n) for n in known)
+    return f"--shape {quote(f'{name}={sizes}')}"
 
 
 def _other_order(name: str, known: Dims, bound: Sequence[int]) -> str:

@@ -120,6 +120,7 @@ class OnnxImporter:
         self.builder = Builder()
         self.opsets = opsets_of(model)
         self.functions = {function_key(f): f for f in model.functions}
+        self.inputs: list[str] = []  # of the graph, those that --const fixes left out
         self.scope: dict[str, Edge] = {}  # of the nodes that are being imported
         self.nested = 0  # graphs of attributes that are being imported, one in the other
         self.unrolled = 0  # nodes of such graphs, once for each time that they were imported
@@ -131,7 +132,7 @@ class OnnxImporter:
         if next(self._unsupported(graph.node, self.opsets), None):
             raise_all(self._all_unsupported())
         scope: dict[str, Edge] = {}
-        inputs = self._bind_inputs(graph, scope)
+        self.inputs = self._bind_inputs(graph, scope)
         self.import_nodes(graph.node, scope)
         tensors = {name: x for name, x in scope.items() if isinstance(x, Tensor)}
         outputs = [(value.name, tensors[value.name]) for value in graph.output if value.name in tensors]
@@ -142,7 +143,7 @@ class OnnxImporter:
         found = row_counts.checked(graph, tensors, self.builder, self.asked)
         outputs, counted = selected_rows.with_counts(self.builder, outputs, found)
         source = replace(self.bindings.noted(source), counted_rows=tuple(counted))
-        return named_graph(self.builder, name, inputs, outputs, tensors, source)
+        return named_graph(self.builder, name, self.inputs, outputs, tensors, source)
 
     def _all_unsupported(self) -> list[EdgeKitError]:
         """What a user has to replace, also in the branches of If and the bodies of loops."""

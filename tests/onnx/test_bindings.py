@@ -1,8 +1,9 @@
 """What --shape, --dim and --const bind, and the one error about all that is left open."""
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -124,8 +125,8 @@ def test_bindings_that_do_not_fit_are_refused(bound: dict[str, object], words: s
         convert(encoder(), **bound)
 
 
-def branches(width: int = 1) -> ModelProto:
-    """If sr is 16000, y = x + 1, which is valid if 1 has this width, else no valid shape."""
+def branches(width: int = 1, sizes: Sequence[int | str | None] | None = (2,)) -> ModelProto:
+    """If sr is 16000, y = x + 1, which is valid if 1 has this width, else no valid shape for x of 2."""
     right = helper.make_graph(
         [helper.make_node("Add", ["x", "one"], ["a"])],
         "right",
@@ -142,7 +143,7 @@ def branches(width: int = 1) -> ModelProto:
     return model(
         [node("Equal", "sr rate", "is_16k"), choice],
         {"rate": np.int64(16000), "one": np.ones(width, np.float32), "other": np.ones((5, 3), np.float32)},
-        inputs=[tensor("x", [2]), tensor("sr", [], TensorProto.INT64)],
+        inputs=[tensor("x", sizes), tensor("sr", [], TensorProto.INT64)],
     )
 
 
@@ -162,9 +163,34 @@ def test_a_branch_without_valid_shapes_is_not_taken() -> None:
     assert y.tolist() == [2, 3]
 
 
-def test_a_number_that_chooses_a_branch_without_valid_shapes_is_refused() -> None:
-    with pytest.raises(EdgeKitError, match="E0401"):
-        convert(branches(), constants={"sr": 8000.0})
+@pytest.mark.parametrize(
+    ("sizes", "bound", "also"),
+    [
+        ([2], {}, ""),
+        ([None], {"shapes": {"x": [2]}}, ", or bind what fits else_branch: --shape x=N"),
+        (None, {"shapes": {"x": [2]}}, ", or bind what fits else_branch: --shape x=..."),
+        (["width"], {"dims": {"width": 2}}, ", or bind what fits else_branch: --dim width=N"),
+    ],
+)
+def test_a_number_that_chooses_a_branch_without_valid_shapes_is_refused(
+    sizes: Sequence[int | str | None] | None, bound: dict[str, Any], also: str
+) -> None:
+    with pytest.raises(EdgeKitError) as caught:
+        convert(branches(sizes=sizes), constants={"sr": 8000.0}, **bound)
+    assert caught.value.code == "E0103"
+    assert caught.value.where == "node y"
+    assert (
+        caught.value.message == "--const chooses else_branch, which does not fit x f32[2]; then_branch does"
+    )
+    assert caught.value.hint == f"choose then_branch by --const sr=N{also}"
+    (inner,) = caught.value.also
+    assert (inner.code, inner.hint) == ("E0401", "")
+
+
+def test_where_neither_branch_has_valid_shapes_the_error_is_that_of_the_chosen_one() -> None:
+    with pytest.raises(EdgeKitError) as caught:
+        convert(branches(width=7), constants={"sr": 8000.0})
+    assert (caught.value.code, caught.value.also) == ("E0401", [])
 
 
 def test_where_no_branch_has_valid_shapes_the_error_tells_of_both() -> None:

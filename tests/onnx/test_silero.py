@@ -15,6 +15,7 @@ from edgekit.codegen.compilation.build import run
 from edgekit.converters.onnx.reader import convert
 from edgekit.converters.read import read
 from edgekit.core import simulate, target
+from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
 from edgekit.core.passes.simplify import simplify
 from edgekit.core.types import Array
@@ -109,3 +110,11 @@ def test_the_library_passes_its_self_test(detector: Path, tmp_path: Path) -> Non
 def test_the_branch_of_the_other_rate_has_no_valid_shape(detector: Path) -> None:
     graph = convert(detector, shapes={"input": (1, WINDOW[16000]), "state": STATE})
     assert "--const sr=N says which is meant" in inspection.one_sided(graph)
+
+
+def test_a_rate_whose_branch_has_no_valid_shape_is_refused(detector: Path) -> None:
+    shapes = {"input": (1, WINDOW[16000]), "state": STATE}
+    with pytest.raises(EdgeKitError, match=r"does not fit input f32\[1,576\] and state") as caught:
+        convert(detector, shapes=shapes, constants={"sr": 8000})
+    options = "--const sr=N, or bind what fits else_branch: --shape input=N,N --shape state=2,N,128"
+    assert caught.value.hint == f"choose then_branch by {options}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import inf
 from shlex import quote
 from typing import TYPE_CHECKING
@@ -31,7 +32,9 @@ def If(
     condition: Tensor, *, then_branch: GraphProto, else_branch: GraphProto, importer: OnnxImporter
 ) -> list[Tensor]:
     if condition.data is not None:
-        return importer.subgraph(then_branch if scalar(condition, "the condition of If") else else_branch, ())
+        branches = {"then_branch": then_branch, "else_branch": else_branch}
+        name = "then_branch" if scalar(condition, "the condition of If") else "else_branch"
+        return _taken(branches, name, importer)
     # Nothing has side effects: compute both branches, and select.
     made = {
         "then": _attempt(then_branch, "then", importer),
@@ -50,6 +53,29 @@ def If(
         condition.constant("the shape of a result of If")
     chosen = condition.reshape()
     return [where(chosen, a, b) for a, b in pairs]
+
+
+def _taken(branches: Mapping[str, GraphProto], name: str, importer: OnnxImporter) -> list[Tensor]:
+    """What a branch computes. Where --const chooses one without valid shapes and the other one has them, the
+    error says so."""
+    try:
+        return importer.subgraph(branches[name], ())
+    except EdgeKitError as error:
+        if error.code not in _INVALID or importer.nested or not importer.constants:
+            raise
+        (other,) = branches.keys() - {name}
+        try:
+            importer.subgraph(branches[other], ())
+        except EdgeKitError:
+            raise error from None
+        builder = importer.builder
+        shapes = " and ".join(f"{x} {builder.type(x)}" for x in importer.inputs)
+        message = f"--const chooses {name}, which does not fit {shapes}; {other} does"
+        constants = " ".join(f"--const {quote(f'{x}=N')}" for x in importer.constants)
+        hint = f"choose {other} by {constants}"
+        if sizes := importer.bindings.options():
+            hint += f", or bind what fits {name}: {' '.join(sizes)}"
+        raise EdgeKitError("E0103", message, hint=hint, also=[replace(error, hint="")]) from error
 
 
 def _attempt(branch: GraphProto, name: str, importer: OnnxImporter) -> list[Tensor] | EdgeKitError:
