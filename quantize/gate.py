@@ -46,7 +46,8 @@ class Verdict:
     text: str  # in words; empty without a gate
     sqnr_db: float  # of the worst output
     accuracy: float | None = None  # of the quantized model, on held-out samples
-    accuracy_before: float | None = None  # of the float model
+    accuracy_before: float | None = None  # of the float model, on the same
+    judged: int = 0  # samples that both are of
 
 
 @dataclass
@@ -73,16 +74,16 @@ class Judge:
             parts.append(f"output {worst} has {quality:.1f} dB, at least {wanted:g} dB are wanted")
         if self.gate.labels is None:
             return Verdict(passed, "; ".join(parts), quality)
-        before, after = self._accuracies(trial)
+        before, after, count = self._accuracies(trial)
         if self.gate.max_drop is not None:
             # A count of samples, not a difference of rounded shares.
             passed &= before - after <= self.gate.max_drop + 1e-9
             limit = f"a drop of {self.gate.max_drop:.2%} is allowed"
             parts.append(f"accuracy {after:.2%}, float {before:.2%}: {change(before, after)}, {limit}")
-        return Verdict(passed, "; ".join(parts), quality, after, before)
+        return Verdict(passed, "; ".join(parts), quality, after, before, count)
 
-    def _accuracies(self, trial: Trial) -> tuple[float, float]:
-        """The shares of samples that the float graph and the trial's have right."""
+    def _accuracies(self, trial: Trial) -> tuple[float, float, int]:
+        """The shares of samples that the float graph and the trial's have right, and of how many."""
         made = trial.quantized.graph
         known, right, total = bool(self._before), 0, 0
         for sample, label in self.labelled:
@@ -95,7 +96,7 @@ class Judge:
             right += answer(made, given) == label
         if not total:
             raise EdgeKitError("E0110", "there is no labelled sample to measure accuracy on")
-        return sum(self._before) / total, right / total
+        return sum(self._before) / total, right / total, total
 
 
 def accuracy(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
@@ -55,9 +56,8 @@ def quantize(
     by the half that did not give them. In the end the ranges are those of all samples. With labels, `samples`
     are gone through again."""
     known = calibrated(graph, samples, settings, progress)
-    judge = Judge(
-        known.graph, settings.gate, known.measure, _Labelled(samples, settings.gate.labels), progress
-    )
+    labelled = _Labelled(samples, settings.gate.labels)
+    judge = Judge(known.graph, settings.gate, known.measure, labelled, progress)
     search = known.search(judge)
     found = plain = search.run()
     progress("measuring on unseen samples")
@@ -74,7 +74,7 @@ def quantize(
     made = with_measured(made, report, found, known.seen.together())
     seen = known.seen
     warnings = (
-        *label_warning(found.verdict.accuracy_before, settings.gate.labels),
+        *label_warning(found.verdict.accuracy_before, labelled.judged),
         *report.warnings,
         *_warnings(known, report.layers),
         *unseen_warning(report.sqnr_db, unseen, clipped(known.graph, found.trial.quantized, seen.together())),
@@ -165,9 +165,19 @@ class _Labelled:
 
     def __iter__(self) -> Iterator[tuple[Sample, int]]:
         assert self.labels is not None
-        for sample, label, is_held in zip(self.samples, self.labels, held_out(), strict=False):
-            if is_held or len(self.labels) == 1:
+        for sample, label, is_judged in zip(self.samples, self.labels, self._is_judged(), strict=False):
+            if is_judged:
                 yield sample, int(label)
+
+    @property
+    def judged(self) -> Array | None:
+        """The labels of these samples."""
+        return None if self.labels is None else self.labels[list(self._is_judged())]
+
+    def _is_judged(self) -> Iterator[bool]:
+        assert self.labels is not None
+        count = len(self.labels)
+        yield from (is_held or count == 1 for is_held in islice(held_out(), count))
 
 
 def unseen_warning(held_db: float, unseen: Unseen, tails: Iterable[tuple[float, str]]) -> Iterator[str]:

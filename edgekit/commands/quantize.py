@@ -197,7 +197,7 @@ def quantize(
         if chosen.gate.labels is not None and calib:
             share = api.float_accuracy(graph, calib, chosen.gate.labels, progress=progress)
             progress.clear()
-            console.say(f"the float model has {share:.1%} on these data")
+            console.say(f"the float model has {share:.1%} on all samples")
         made, found = api.quantize_model(graph, calib or None, chosen, progress=progress)
         distance = api.diff(graph, made, calib or None, most=_REPORTED, progress=progress) if report else None
     api.save(made, path)

@@ -175,7 +175,10 @@ def quantization(file: str, found: Quantization) -> list[str]:
         rows += _mixed(found, found.mixed)
     verdict = found.verdict
     if verdict.accuracy is not None and verdict.accuracy_before is not None:
-        rows.append(("accuracy", f"{verdict.accuracy:.2%}, float {verdict.accuracy_before:.2%}"))
+        shares = f"{verdict.accuracy:.2%}, float {verdict.accuracy_before:.2%}"
+        rows.append(
+            ("accuracy", f"{shares}, on {_samples(verdict.judged)}" + " held out" * bool(found.held_out))
+        )
     if verdict.text:
         rows.append(("gate", f"{'passed' if verdict.passed else 'missed'}: {verdict.text}"))
     asked = any(x.sensitivity_db is not None for x in found.layers)

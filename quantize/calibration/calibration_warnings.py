@@ -87,16 +87,17 @@ def equal_samples_warning(samples: Sequence[Sample]) -> Iterator[str]:
 
 
 def label_warning(before: float | None, labels: Array | None) -> Iterator[str]:
-    """A sentence where the float model is no better than one that always gives the same answer."""
+    """A sentence where the float model is no better than one that always gives the same answer; `labels` are
+    of the samples that `before` was measured on."""
     if before is None or labels is None or not labels.size:
         return
     classes, counts = np.unique(labels, return_counts=True)
     most = int(counts.argmax())
     if len(classes) > 1 and before <= counts[most] / labels.size:
         yield (
-            f"the float model has {before:.1%} on these data, no better than always answering "
-            f"{classes[most]} ({counts[most] / labels.size:.1%}): are the data normalized as in training, "
-            "and the labels theirs?"
+            f"the float model has {before:.1%} on {labels.size} of the samples, no better than always "
+            f"answering {classes[most]} ({counts[most] / labels.size:.1%}): are the data normalized as in "
+            "training, and the labels theirs?"
         )
 
 

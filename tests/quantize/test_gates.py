@@ -1,5 +1,6 @@
 """Gates and mixed precision: what int8 alone does not reach is reached with the fewest better layers."""
 
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from edgekit.core.errors import EdgeKitError, Exit
 from edgekit.core.ir import Graph
 from edgekit.core.ops.dense import Dense
 from edgekit.core.types import Array, DType, Type
+from edgekit.quantize.calibration.calibration_samples import held_out
 from edgekit.quantize.gate import change
 
 SIZE, CLASSES = 24, 5
@@ -142,12 +144,16 @@ def test_the_accuracy_of_the_float_model_comes_first(cli: CommandLine, tmp_path:
     np.savez(tmp_path / "x.npz", x=x)
     options = ["--calib", "x.npz", "--labels", "y.npy"]
     done = cli("quantize", "net.ek", *options, "--calibrate", "minmax")
-    assert done.err.splitlines()[0] == "the float model has 75.0% on these data"
+    assert done.err.splitlines()[0] == "the float model has 75.0% on all samples"
+    (row,) = (line for line in done.out.splitlines() if line.startswith("accuracy"))
+    held = labels[list(islice(held_out(), 60))] == classes(graph, x)[list(islice(held_out(), 60))]
+    assert 0 < held.mean() != 0.75
+    assert row.endswith(f"float {held.mean():.2%}, on {held.size} samples held out")
     x[0] = np.nan  # which calibration refuses
     np.savez(tmp_path / "x.npz", x=x)
     done = cli("quantize", "net.ek", *options)
     assert "E0408" in done.err
-    assert done.err.splitlines()[0] == "the float model has 75.0% on these data"
+    assert done.err.splitlines()[0] == "the float model has 75.0% on all samples"
     with pytest.raises(EdgeKitError, match="59 labels for 60"):
         api.float_accuracy(graph, samples(60), labels[:59])
 
