@@ -55,6 +55,8 @@ def convolutions(dtype: DType, b: Bench) -> None:
         (10, 10, 3, 1, 8, 128),  # Winograd, few tiles a part
         (14, 11, 3, 1, 8, 12),
         (20, 20, 3, 2, 16, 48),  # strided, few tiles a part
+        (40, 17, 3, 2, 32, 24),
+        (20, 10, 3, 2, 32, 80),
         (24, 8, 3, 2, 16, 24),
         (13, 12, 3, 1, 4, 36),
         (33, 5, 3, 1, 4, 7),

@@ -299,8 +299,7 @@ def test_kernels_are_for_their_shapes(name: str) -> None:
         for kernel in ("conv2d", "dense", "depthwise2d"):
             assert f"ek_{kernel}_f32_{number}_{number}" in taken
     assert "ek_conv2d_f32_bf16_winograd_bf16" in taken
-    eight = {"ek_conv2d_f32_strided", "ek_conv2d_f32_bf16_strided_bf16"}  # kernels for vectors of eight
-    assert eight <= taken if name == "x86-64-avx2" else not eight & taken
+    assert {"ek_conv2d_f32_strided", "ek_conv2d_f32_bf16_strided_bf16"} <= taken
 
 
 @pytest.mark.parametrize(("name", "network"), on_each(TARGETS, NETWORKS))
