@@ -44,48 +44,66 @@
 EK_INLINE void EK_FN_row(
     const EK_X *x, uint8_t *y, const int32_t row, const int32_t columns, const struct EK_STRUCT *p)
 {
-    const int32_t cell = p->in_c * EK_X8_SIZE, is_inside = row >= 0 && row < p->in_h;
-    const EK_X *const from = x + (is_inside ? row : 0) * p->in_w * p->in_c;
-    if (p->stride_w == 1 && is_inside) {
-        const int32_t end = p->pad_left + p->in_w; /* all columns are read, and one more */
-        ek_x8_fill(p->in_zero, y, p->pad_left * p->in_c);
-        ek_x8_copy(from, y + p->pad_left * cell, p->in_w * p->in_c);
-        ek_x8_fill(p->in_zero, y + end * cell, (columns - end) * p->in_c);
+    const int32_t cell = p->in_c * EK_X8_SIZE, stride = p->stride_w;
+    if (row < 0 || row >= p->in_h) {
+        ek_x8_fill(p->in_zero, y, stride * columns * p->in_c);
         return;
     }
-    for (int32_t r = 0; r < p->stride_w; r++)
-        for (int32_t v = 0; v < columns; v++, y += cell) {
-            const int32_t column = v * p->stride_w + r - p->pad_left;
-            if (is_inside && column >= 0 && column < p->in_w)
-                ek_x8_copy(from + column * p->in_c, y, p->in_c);
-            else
-                ek_x8_fill(p->in_zero, y, p->in_c);
-        }
+    for (int32_t r = 0; r < stride; r++) {
+        const int32_t border = (p->pad_left - r + stride - 1) / stride,
+                      first = border * stride + r - p->pad_left;
+        const int32_t left = border < columns ? border : columns, room = columns - left;
+        const int32_t all = (p->in_w - first + stride - 1) / stride;
+        const int32_t width = all < room ? all : room;
+        const EK_X *from = x + (row * p->in_w + first) * p->in_c;
+        ek_x8_fill(p->in_zero, y, left * p->in_c);
+        y += left * cell;
+        if (stride == 1)
+            ek_x8_copy(from, y, width * p->in_c);
+        else
+            for (int32_t v = 0; v < width; v++)
+                ek_x8_copy(from + v * stride * p->in_c, y + v * cell, p->in_c);
+        ek_x8_fill(p->in_zero, y + width * cell, (room - width) * p->in_c);
+        y += room * cell;
+    }
 }
 
-/* `count` results from channel `first` on. */
-EK_INLINE void EK_FN_group(const uint8_t *x, const EK_W *w, const EK_S *b, const int32_t *m, const int8_t *e,
-    EK_Y *y, const int32_t first, const int32_t count, const struct ek_x8_taps *taps,
-    const struct EK_STRUCT *p)
+/* Lines of results: `count` of them from channel `first` on, and as many at each `step` behind it. The last of a line
+ * may be computed twice. Weights are kept in registers where these have room for them. */
+EK_PART void EK_FN_lines(const uint8_t *x, const EK_W *w, const EK_S *b, const int32_t *m, const int8_t *e,
+    EK_Y *y, const int32_t lines, const int32_t line_step, const int32_t first, const int32_t count,
+    const int32_t step, const struct ek_x8_taps *taps, const struct EK_STRUCT *p)
 {
-    ek_x8_ints sum[EK_X8_PARTS];
-    EK_UNROLLED_FOR(32, int32_t k = 0; k < EK_X8_PARTS; k++)
-        sum[k] = ek_x8_load(b + first + k * EK_X8_LANES);
-    ek_x8_window(sum, x, (const int8_t *)w + first * ek_x8_tap_bytes(taps), taps);
+    const int32_t bytes = ek_x8_tap_bytes(taps), vectors = bytes / 4 * EK_X8_PARTS;
+    const int32_t size = p->out_w * p->out_c, is_kept = vectors <= EK_X8_KEPT;
+    const int8_t *const weights = (const int8_t *)w + first * bytes;
+    ek_x8_ints kept[EK_X8_KEPT], bias[EK_X8_PARTS], sum[EK_X8_PARTS];
+    struct ek_x8_scales scales[EK_X8_PARTS];
     EK_UNROLLED_FOR(32, int32_t k = 0; k < EK_X8_PARTS; k++) {
-        const struct ek_x8_scales scales = ek_x8_scales(EK_RULE(kind)(), m, e, first + k * EK_X8_LANES);
-        sum[k] = ek_x8_requantized(EK_RULE(kind)(), sum[k], &scales);
+        bias[k] = ek_x8_load(b + first + k * EK_X8_LANES);
+        scales[k] = ek_x8_scales(EK_RULE(kind)(), m, e, first + k * EK_X8_LANES);
     }
-    ek_x8_store_group(y, sum, p->zero, p->lo, p->hi, count);
+    EK_UNROLLED_FOR(32, int32_t k = 0; k < EK_X8_KEPT; k++)
+        kept[k] = ek_x8_load(weights + (k < vectors ? k : 0) * 4 * EK_X8_LANES);
+    for (int32_t h = 0; h < lines; h++, x += line_step, y += size)
+        for (int32_t i = first; i < size; i += step) {
+            const int32_t at = i + count <= size ? i : size - count;
+            EK_UNROLLED_FOR(32, int32_t k = 0; k < EK_X8_PARTS; k++)
+                sum[k] = bias[k];
+            ek_x8_window(sum, x + at * EK_X8_SIZE, is_kept ? (const int8_t *)kept : weights, taps);
+            EK_UNROLLED_FOR(32, int32_t k = 0; k < EK_X8_PARTS; k++)
+                sum[k] = ek_x8_requantized(EK_RULE(kind)(), sum[k], &scales[k]);
+            ek_x8_store_group(y + at, sum, p->zero, p->lo, p->hi, count);
+        }
 }
 
 EK_KERNEL void EK_FN(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
     const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *EK_RESTRICT y,
     uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
 {
-    const int32_t group = EK_X8_PARTS * EK_X8_LANES, size = p->out_w * p->out_c;
+    const int32_t group = EK_X8_PARTS * EK_X8_LANES, size = p->out_w * p->out_c, rest = p->in_c % group;
     const int32_t columns = (p->out_w * p->stride_w + (p->k_w - 1) * p->dilation_w) / p->stride_w + 1;
-    const int32_t row_step = p->stride_w * columns * p->in_c * EK_X8_SIZE;
+    const int32_t row_step = p->stride_w * columns * p->in_c * EK_X8_SIZE, line_step = p->stride_h * row_step;
     const struct ek_x8_taps taps = {p->k_h, p->k_w, p->dilation_h * row_step, p->stride_w, p->dilation_w,
         columns * p->in_c * EK_X8_SIZE, p->in_c * EK_X8_SIZE};
     for (int32_t n = 0; n < p->batch; n++, x += p->in_h * p->in_w * p->in_c)
@@ -94,19 +112,15 @@ EK_KERNEL void EK_FN(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
             const int32_t rows = (lines - 1) * p->stride_h + (p->k_h - 1) * p->dilation_h + 1;
             for (int32_t i = 0; i < rows; i++)
                 EK_FN_row(x, scratch + i * row_step, first * p->stride_h - p->pad_top + i, columns, p);
-            for (int32_t h = 0; h < lines; h++, y += size) {
-                const uint8_t *const from = scratch + h * p->stride_h * row_step;
-                if (group % p->in_c == 0 && size >= group)
-                    for (int32_t i = 0; i < size; i += group) {
-                        const int32_t at = i + group <= size ? i : size - group;
-                        EK_FN_group(from + at * EK_X8_SIZE, w, b, m, e, y + at, 0, group, &taps, p);
-                    }
-                else
-                    for (int32_t o = 0; o < p->in_c; o += group) {
-                        const int32_t count = p->in_c - o < group ? p->in_c - o : group;
-                        for (int32_t at = o; at < size; at += p->in_c)
-                            EK_FN_group(from + at * EK_X8_SIZE, w, b, m, e, y + at, o, count, &taps, p);
-                    }
+            if (group % p->in_c == 0 && size >= group)
+                EK_FN_lines(scratch, w, b, m, e, y, lines, line_step, 0, group, group, &taps, p);
+            else {
+                for (int32_t o = 0; o + group <= p->in_c; o += group)
+                    EK_FN_lines(scratch, w, b, m, e, y, lines, line_step, o, group, p->in_c, &taps, p);
+                if (rest > 0)
+                    EK_FN_lines(
+                        scratch, w, b, m, e, y, lines, line_step, p->in_c - rest, rest, p->in_c, &taps, p);
             }
+            y += lines * size;
         }
 }

@@ -157,6 +157,17 @@ EK_INLINE void ek_x16_copy(const int8_t *x, uint8_t *y, int32_t size)
     }
 }
 
+/* One number, `count` times. The compiler is not to know that it is one: it would call memset. */
+EK_INLINE void ek_x16_fill(const int32_t x, uint8_t *y, int32_t count)
+{
+    __m512i all = _mm512_set1_epi8((char)(x + 128));
+    __asm__("" : "+v"(all));
+    for (; count >= 64; count -= 64, y += 64)
+        _mm512_storeu_si512(y, all);
+    if (count > 0)
+        _mm512_mask_storeu_epi8(y, ~(uint64_t)0 >> (64 - count), all);
+}
+
 /* `count` of 64 results of a window. */
 EK_INLINE void ek_x16_store_group(
     int8_t *y, const __m512i *z, const int32_t zero, const int32_t lo, const int32_t hi, const int32_t count)
@@ -168,8 +179,9 @@ EK_INLINE void ek_x16_store_group(
         _mm512_mask_storeu_epi8(y, ~(uint64_t)0 >> (64 - count), mixed);
 }
 
-/* Vectors of the sums of a window. */
+/* Vectors of the sums of a window, and of its weights that registers have room for. */
 #define EK_X16_PARTS 4
+#define EK_X16_KEPT 12
 
 /* Bytes of a number in the copy. */
 #define EK_X16_SIZE 1

@@ -58,8 +58,9 @@ EK_INLINE void ek_x8v_store_group(
                 ek_x8_store(y + 8 * k, mixed, k, count < 8 * k + 8 ? count - 8 * k : 8);
 }
 
-/* Vectors of the sums of a window. */
+/* Vectors of the sums of a window, and of its weights that registers have room for. */
 #define EK_X8V_PARTS 4
+#define EK_X8V_KEPT 1
 
 /* `size` numbers of x as the instructions want them: 128 more. */
 EK_INLINE void ek_x8v_copy(const int8_t *x, uint8_t *y, int32_t size)
@@ -73,6 +74,17 @@ EK_INLINE void ek_x8v_copy(const int8_t *x, uint8_t *y, int32_t size)
     }
     for (; size > 0; size--, x++, y++)
         *y = (uint8_t)(*x + 128);
+}
+
+/* One number, `count` times. The compiler is not to know that it is one: it would call memset. */
+EK_INLINE void ek_x8v_fill(const int32_t x, uint8_t *y, int32_t count)
+{
+    __m256i all = _mm256_set1_epi8((char)(x + 128));
+    __asm__("" : "+x"(all));
+    for (; count >= 32; count -= 32, y += 32)
+        _mm256_storeu_si256((__m256i *)(void *)y, all);
+    for (; count > 0; count--, y++)
+        *y = (uint8_t)(x + 128);
 }
 
 /* Bytes of a number in the copy. */

@@ -50,13 +50,6 @@ EK_INLINE void EK_WIDE(window)(
     EK_UNROLLED_FOR(32, int32_t k = 0; k < 4; k++)
         sum[k] = s[k];
 }
-
-/* One number, `count` times. */
-EK_INLINE void EK_WIDE(fill)(const int32_t x, uint8_t *y, const int32_t count)
-{
-    if (count > 0)
-        (void)__builtin_memset(y, (uint8_t)(x + 128), (size_t)count);
-}
 #endif
 
 /* A layer over windows of `rows` runs of x, each of `steps` times four bytes. */
@@ -119,7 +112,8 @@ EK_PART void EK_WIDE(finish)(const EK_WIDE(ints) * sum, int8_t *y, const int32_t
     EK_UNROLLED_FOR(32, int32_t n = 0; n < count; n += 4) {
         const EK_WIDE(ints) packed = EK_WIDE(packed)(z[n], z[n + 1 < last ? n + 1 : last],
             z[n + 2 < last ? n + 2 : last], z[n + 3 < last ? n + 3 : last], s->zero, s->lo, s->hi);
-        if (blocks % 4 == 0 && rest == EK_LANES)
+        if (blocks % 4 == 0 ? rest == EK_LANES
+                            : !EK_IS_COMPACT && s->outputs == blocks * EK_LANES && n + 4 <= count)
             EK_WIDE(store_all)(y + n / blocks * s->outputs + n % blocks * EK_LANES, packed);
         else if (blocks == 2 && rest == EK_LANES && n + 4 <= count) {
             EK_WIDE(store_half)(y + n / 2 * s->outputs, packed, 0);
@@ -207,6 +201,8 @@ EK_PART void EK_WIDE(line)(const uint8_t *x, int8_t *y, const int32_t first, con
         EK_TILES(8)
     else if (most == 6 && length >= 6 && (length + 5) / 6 * 6 <= (length + 3) / 4 * 4)
         EK_TILES(6)
+    else if (!EK_IS_COMPACT && most == 6 && length >= 5 && (length + 4) / 5 * 5 <= (length + 3) / 4 * 4)
+        EK_TILES(5)
     else if (length >= 4)
         EK_TILES(4)
     else
