@@ -10,6 +10,7 @@ from edgekit.core.ops.activations import Swish
 from edgekit.core.ops.arithmetic import Add, Mul, Sub
 from edgekit.core.ops.attention import CachedAttention
 from edgekit.core.ops.concat import Concat
+from edgekit.core.ops.dynamic_quantize import DynamicQuantizeDense
 from edgekit.core.ops.dynamic_rows import DynamicDense, QuantizeRows
 from edgekit.core.ops.groupwise import GatherGroupwise
 from edgekit.core.ops.layer_norm import RmsNorm
@@ -110,5 +111,16 @@ def _rows(net: Layers, kind: DType, inputs: int, group: int, scales: DType) -> N
         net.add(GatherGroupwise(min(group, inputs)), w, index, scale)
 
 
+def numbers_of_a_run(net: Layers) -> None:
+    """A layer of what is quantized in each run, as a whole: of networks that are no decoders, too."""
+    inputs, outputs = net.channels(256), net.channels(256)
+    rows = min(net.pick(1, 1, 2, 5, 8, 16), max(MAX_PRODUCTS // (inputs * outputs), 1))
+    w = net.constant(net.rng.integers(-127, 128, (outputs, inputs)).astype(np.int8))
+    scale, bias = (net.constant(net.rng.uniform(0.01, 0.02, outputs).astype(np.float32)) for _ in range(2))
+    x = (net.input(Type(*kind)) for kind in ((DType.S8, (rows, inputs)), (DType.F32, ()), (DType.S8, ())))
+    net.add(DynamicQuantizeDense(), *x, w, scale, bias)
+
+
 DECODERS = (root_mean_square, gates, turned_heads, written_rows, attended_rows, attended_integers)
 ROWS = (rows_of_integers, rows_and_groups)
+RUNS = (numbers_of_a_run,)

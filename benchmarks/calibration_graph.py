@@ -79,14 +79,14 @@ class Layers:
     def weights(self, outputs: int, *shape: int) -> tuple[str, str]:
         """Weights and bias of a layer whose results have the size of its inputs."""
         kind = self.kinds[1]
-        if not self.is_integer:
+        if not self.is_integer and not kind.is_integer:
             w = self.rng.standard_normal((outputs, *shape)).astype(kind.numpy)
             return self.constant(w), self.constant(np.zeros(outputs, np.float32))
         most = 7 if kind is DType.S4 else 127
         w = self.rng.integers(-most, most + 1, (outputs, *shape)).astype(kind.numpy)
         sizes = self.rng.uniform(0.1, 1) * self.rng.uniform(0.5, 1, outputs) / most / w[0].size ** 0.5
         scales = tuple(float(np.float32(s)) for s in sizes)
-        bias = self.rng.integers(-999, 999, outputs).astype(np.int32)
+        bias = self.rng.integers(-999, 999, outputs).astype(np.int32 if self.is_integer else np.float32)
         return self.constant(w, Quant(scales, (0,) * outputs, 0, self.rounding)), self.constant(bias)
 
     def pruned_weights(self, outputs: int, *shape: int) -> tuple[str, str]:

@@ -307,6 +307,10 @@ def recurrent(net: Layers) -> None:
         _recurrent(net, op)
 
 
+def recurrent_with_relu(net: Layers) -> None:
+    _recurrent(net, Rnn(activation="relu"))
+
+
 def _recurrent(net: Layers, op: Lstm | Gru | Rnn) -> None:
     gates, size, steps = {Lstm: 4, Gru: 3, Rnn: 1}[type(op)], net.channels(160), net.count(1, 16)
     narrow, wide = net.quant(net.kinds[0], 1 / 128), Quant((2.0**-13,), (0,)) if net.is_integer else None

@@ -35,4 +35,7 @@ PLANS: Sequence[Plan] = (
     # Decoders.
     ((_F32, _F32, _F32), "E", decoders.DECODERS),
     ((_F32, _F32, _F32), "E", decoders.ROWS),
+    # What is quantized in each run as a whole, and weights of int8 in layers of floats.
+    ((_F32, _F32, _F32), "E", (*decoders.RUNS, layers.recurrent_with_relu)),
+    ((_F32, _S8, _F32), "E", layers.LAYERS),
 )

@@ -54,6 +54,16 @@ def test_layers_of_whole_eights(name: str, cores: int, tmp_path: Path) -> None:
     check(program, driver.run(program, given), given)
 
 
+@pytest.mark.parametrize(("name", "isa"), [("cortex-m4", "dsp"), ("cortex-m55", "mve")])
+@pytest.mark.parametrize("cores", [1, 3])
+def test_layers_of_any_size_on_cortex_m(name: str, isa: str, cores: int, tmp_path: Path) -> None:
+    """As a whole, and in parts one after the other."""
+    program, given = program_of(replace(load(name), cores=cores, part_macs=1), (1, 7, 16, 20, 35))
+    assert {k.function for k in program.kernels} == {f"ek_dynamic_quantize_dense__{isa}"}
+    assert cores == 1 or any(line.call.parts for line in program.lines)
+    check(program, drive(program, tmp_path).run(program, given), given)
+
+
 def test_other_layers_take_portable_c(tmp_path: Path) -> None:
     program, given = program_of(load("x86-64-avx2"), (7, 20))
     assert {k.function for k in program.kernels} == {"ek_dynamic_quantize_dense_ref__ref"}

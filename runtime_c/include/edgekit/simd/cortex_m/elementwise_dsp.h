@@ -21,6 +21,26 @@ static inline struct ek_four ek_four_bytes(const int8_t *from, const uint32_t ad
     return four;
 }
 
+/* Bytes 0 and 2, and 1 and 3: as above, without a register for what is added to them. %0 is the result, %1 the word. */
+static inline struct ek_four ek_four_signed(const int8_t *from)
+{
+    uint32_t word;
+    struct ek_four four;
+    __builtin_memcpy(&word, from, 4);
+    __asm("sxtb16 %0, %1" : "=r"(four.even) : "r"(word));
+    __asm("sxtb16 %0, %1, ror #8" : "=r"(four.odd) : "r"(word));
+    return four;
+}
+
+/* Four products more. %0 the sum, %1 two numbers of a row of weights, %2 those of x. */
+static inline int32_t ek_four_products(const int8_t *w, const struct ek_four x, int32_t sum)
+{
+    const struct ek_four four = ek_four_signed(w);
+    __asm("smlad %0, %1, %2, %0" : "+r"(sum) : "r"(four.even), "r"(x.even));
+    __asm("smlad %0, %1, %2, %0" : "+r"(sum) : "r"(four.odd), "r"(x.odd));
+    return sum;
+}
+
 /* Products of halves, b bottom and t top, and what is added to them. */
 static inline int32_t ek_product_bb(uint32_t a, uint32_t b, int32_t c)
 {

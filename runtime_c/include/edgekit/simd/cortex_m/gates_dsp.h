@@ -12,27 +12,6 @@ EK_INLINE const int8_t *ek_state_dsp_read(const int8_t *h, int16_t *room, const 
     return ek_state_read(h, room, size);
 }
 
-/* Bytes 0 and 2, and 1 and 3: as ek_four_bytes of elementwise_dsp.h, without a register for what is added to them. %0 is
- * the result, %1 the word. */
-static inline struct ek_four ek_four_signed(const int8_t *from)
-{
-    uint32_t word;
-    struct ek_four four;
-    __builtin_memcpy(&word, from, 4);
-    __asm("sxtb16 %0, %1" : "=r"(four.even) : "r"(word));
-    __asm("sxtb16 %0, %1, ror #8" : "=r"(four.odd) : "r"(word));
-    return four;
-}
-
-/* Four products more. %0 the sum, %1 two numbers of the row, %2 those of the state. */
-static inline int32_t ek_four_products(const int8_t *r, const struct ek_four h, int32_t sum)
-{
-    const struct ek_four four = ek_four_signed(r);
-    __asm("smlad %0, %1, %2, %0" : "+r"(sum) : "r"(four.even), "r"(h.even));
-    __asm("smlad %0, %1, %2, %0" : "+r"(sum) : "r"(four.odd), "r"(h.odd));
-    return sum;
-}
-
 /* As ek_state_sums. */
 EK_INLINE void ek_state_dsp_sums(const struct ek_gates *g, const int8_t *h, const int32_t k,
     const int32_t first, const int32_t left, int32_t *sum)
