@@ -291,6 +291,15 @@ def lines_of_whole_vectors(b: Bench) -> None:
     b.result(Add(), *near, quant=one(3.0, -1, "tfl"))
 
 
+def few_outputs(b: Bench) -> None:
+    """That share vectors with those of the next pixel, on lines of each length that has tiles of its own."""
+    for b.rounding, outputs, columns in product(ROUNDINGS, (8, 2), (1, 5, 9, 32)):
+        kernel, channels = b.pick(((1, 1), (3, 3), (2, 5))), b.size(9)
+        x = b.input(1, kernel[0] + 1, columns + kernel[1] - 1, channels)
+        w, bias = b.weights(DType.S8, outputs, *kernel, channels)
+        b.result(Conv2d(), x, w, bias, quant=b.quant(0, 6))
+
+
 def many_dimensions(b: Bench) -> None:
     """More dimensions than kernels loop over, no two of which are one."""
     shape, other = (2, 1, 2, 1, 3, 1, 3), (1, 2, 1, 2, 1, 2, 3)
@@ -348,6 +357,7 @@ FAMILIES = (
     bounded,
     rests_of_words,
     lines_of_whole_vectors,
+    few_outputs,
     hardly_scaled,
     many_dimensions,
     rests_of_vectors,

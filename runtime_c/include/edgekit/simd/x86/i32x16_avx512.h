@@ -183,8 +183,9 @@ EK_INLINE void ek_x16_store_group(
 #define EK_X16_PARTS 4
 #define EK_X16_KEPT 12
 
-/* Bytes of a number in the copy. */
+/* Bytes of a number in the copy, and of those that are multiplied at a time. */
 #define EK_X16_SIZE 1
+#define EK_X16_STEP 4
 /* Vectors of outputs whose weights dense layers have side by side: memory is read in one stream. */
 #define EK_X16_ABREAST 4
 

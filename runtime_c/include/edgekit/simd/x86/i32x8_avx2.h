@@ -212,8 +212,9 @@ EK_INLINE void ek_x8_store_group(
 /* Vectors of the sums of a window, and of its weights that registers have room for. */
 #define EK_X8_PARTS 2
 #define EK_X8_KEPT 1
-/* Bytes of a number in the copy. */
+/* Bytes of a number in the copy, and of those that are multiplied at a time. */
 #define EK_X8_SIZE 2
+#define EK_X8_STEP 4
 /* Vectors of outputs whose weights dense layers have side by side. */
 #define EK_X8_ABREAST 1
 

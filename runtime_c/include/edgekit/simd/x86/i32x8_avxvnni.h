@@ -87,8 +87,9 @@ EK_INLINE void ek_x8v_fill(const int32_t x, uint8_t *y, int32_t count)
         *y = (uint8_t)(x + 128);
 }
 
-/* Bytes of a number in the copy. */
+/* Bytes of a number in the copy, and of those that are multiplied at a time. */
 #define EK_X8V_SIZE 1
+#define EK_X8V_STEP 4
 /* Vectors of outputs whose weights dense layers have side by side. */
 #define EK_X8V_ABREAST 1
 
