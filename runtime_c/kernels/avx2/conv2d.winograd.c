@@ -8,7 +8,8 @@
  * @when groups == 1 and step_c == 1 and out_h >= 4 and out_w >= 4 and out_h * out_w >= 32
  * @when in_c >= 8 and out_c >= 8 and in_c * out_c <= 16384 and not compact
  * @pack w: winograd H W O/8! I o8
- * @scratch 144 * (min((out_h + 3) // 4, (15 + (out_w + 3) // 4) // ((out_w + 3) // 4))
+ * @scratch 144 * (min((out_h + 3) // 4,
+ * @scratch ((7 if in_c + out_c <= 36 and out_w > 28 else 15) + (out_w + 3) // 4) // ((out_w + 3) // 4))
  * @scratch * ((out_w + 3) // 4) * (in_c + out_c) + 32)
  * @split out_h/4
  * @split out_h >= 4 + 4 * ((2 if (out_c - 1) % 64 >= 16 and (out_c - 1) % 16 >= 8 else 4) // ((out_w + 3) // 4)) */
@@ -164,9 +165,11 @@ EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
     EK_ADD(const EK_T *EK_RESTRICT r, ) EK_T *EK_RESTRICT y, uint8_t *EK_RESTRICT scratch,
     const struct EK_STRUCT *p)
 {
-    /* Bands are about as high, so that none has few tiles: few split each sum, which rounds differently. */
-    const int32_t down = (p->out_h + 3) / 4, across = (p->out_w + 3) / 4, most = (15 + across) / across;
-    const int32_t bands = (down + most - 1) / most;
+    /* Bands are about as high, so that none has few tiles: few split each sum, which rounds differently. Where there
+     * are few channels, the points of one row of tiles stay in the first cache. */
+    const int32_t down = (p->out_h + 3) / 4, across = (p->out_w + 3) / 4;
+    const int32_t tiles = p->in_c + p->out_c <= 36 && p->out_w > 28 ? 8 : 16;
+    const int32_t most = (tiles - 1 + across) / across, bands = (down + most - 1) / most;
     float *work = (float *)(void *)scratch;
     const float *weights = (const float *)(const void *)w;
     for (int32_t n = 0; n < p->batch;
