@@ -7,7 +7,7 @@
  * @apart
  * @for T=f32 W=f32 B=f32
  * @pack w: G O/{24 if out_c == 24 * groups else 16}!8 H W I o{24 if out_c == 24 * groups else 16}
- * @split pixels >= 8
+ * @split pixels >= (3 if (out_c // groups - 1) % 64 >= 16 and (out_c // groups - 1) % 16 >= 8 else 5)
  * @split out_h >= max(pad_top, (out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1 - in_h) + (3 if (out_c // groups - 1) % 64 >= 16 and (out_c // groups - 1) % 16 >= 8 else 5)
  * @split out_h >= max(pad_top, (out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1 - in_h) + (6 if out_w < 6 + (k_w - 1) * dilation_w else 0) */
 /* Convolution of floats with weights of 16 bits.
