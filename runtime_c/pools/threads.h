@@ -38,7 +38,7 @@ extern long syscall(long number, ...); /* which standard C hides */
 #define EK_THREADS_MAX 64
 #endif
 #ifndef EK_THREADS_SPINS
-#define EK_THREADS_SPINS 50000
+#define EK_THREADS_SPINS 200000
 #endif
 
 #ifdef _WIN32
@@ -115,11 +115,12 @@ static inline int ek_atomic_swap(int32_t *at, int32_t old, int32_t value)
 
 struct ek_threads {
     struct ek_pool pool;
-    void (*part)(void *job, int32_t index); /* these two change while all parts are done */
+    void (*part)(void *job, int32_t index); /* these three change while all parts are done */
     void *job;
+    int32_t all; /* what `done` will be then */
     ek_atomic ticket; /* 65536 times the number of parts, and the next one to be taken */
     uint8_t apart[64]; /* in another cache line */
-    ek_atomic done; /* parts that have returned */
+    ek_atomic done; /* parts that have returned, of all runs: the caller only reads it */
     ek_atomic is_waiting; /* does the caller sleep until all are done? */
     ek_atomic sleeping; /* threads that sleep until there is work */
     ek_atomic is_over;
@@ -146,8 +147,9 @@ static inline void ek_threads_take(struct ek_threads *t)
             return;
         if (!EK_ATOMIC_SWAP(&t->ticket, ticket, ticket + 1))
             continue;
+        const int32_t others = (int32_t)((uint32_t)t->all - 1);
         t->part(t->job, index);
-        if (EK_ATOMIC_ADD(&t->done, 1) + 1 == parts && EK_ATOMIC_GET(&t->is_waiting)) {
+        if (EK_ATOMIC_ADD(&t->done, 1) == others && EK_ATOMIC_GET(&t->is_waiting)) {
             EK_LOCK(&t->mutex);
             EK_WAKE(&t->end);
             EK_UNLOCK(&t->mutex);
@@ -177,22 +179,24 @@ static inline void ek_threads_work(struct ek_threads *t)
 static inline void ek_threads_run(void *ctx, void (*part)(void *job, int32_t index), void *job, int32_t parts)
 {
     struct ek_threads *const t = (struct ek_threads *)ctx;
+    const int32_t all = (int32_t)((uint32_t)t->all + (uint32_t)parts - 1);
     t->part = part;
     t->job = job;
-    EK_ATOMIC_SET(&t->done, 0);
-    EK_ATOMIC_SET(&t->ticket, parts * 65536);
+    t->all = all;
+    EK_ATOMIC_SET(&t->ticket, parts * 65536 + 1);
     if (EK_ATOMIC_GET(&t->sleeping)) {
         EK_LOCK(&t->mutex);
         EK_WAKE(&t->work);
         EK_UNLOCK(&t->mutex);
     }
+    part(job, 0); /* that of the caller in each layer: what it writes is in its cache for the next one */
     ek_threads_take(t);
-    for (int32_t spins = 0; spins < EK_THREADS_SPINS && EK_ATOMIC_GET(&t->done) != parts; spins++)
+    for (int32_t spins = 0; spins < EK_THREADS_SPINS && EK_ATOMIC_GET(&t->done) != all; spins++)
         EK_PAUSE();
-    if (EK_ATOMIC_GET(&t->done) != parts) {
+    if (EK_ATOMIC_GET(&t->done) != all) {
         EK_LOCK(&t->mutex);
         EK_ATOMIC_SET(&t->is_waiting, 1);
-        while (EK_ATOMIC_GET(&t->done) != parts)
+        while (EK_ATOMIC_GET(&t->done) != all)
             EK_WAIT(&t->end, &t->mutex);
         EK_ATOMIC_SET(&t->is_waiting, 0);
         EK_UNLOCK(&t->mutex);
@@ -243,7 +247,7 @@ static inline int32_t ek_threads_start(struct ek_threads *t, int32_t threads)
 {
     t->pool.run = ek_threads_run;
     t->pool.ctx = t;
-    t->ticket = t->done = t->is_waiting = t->sleeping = t->is_over = 0;
+    t->ticket = t->all = t->done = t->is_waiting = t->sleeping = t->is_over = 0;
     t->threads = 0;
     t->processor = UINT32_MAX;
 #if defined(__linux__) && EK_THREADS_APART
