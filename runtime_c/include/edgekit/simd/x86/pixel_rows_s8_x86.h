@@ -193,7 +193,7 @@ EK_PART void EK_WIDE(line)(const uint8_t *x, int8_t *y, const int32_t first, con
         const int32_t at = k + (n) <= length ? k : length - (n);                                             \
         EK_WIDE(tile)(x + at * x_step, y + at * y_step, first, x_step, (n), blocks, term, s);                \
     }
-    if (most == 16 && wanted > 8 && length >= 16)
+    if (most == 16 && length >= 16 && (length + 15) / 16 * 16 <= (length + 7) / 8 * 8)
         EK_TILES(16)
     else if (most == 12 && length >= 12 && (length + 11) / 12 * 12 <= (length + 7) / 8 * 8)
         EK_TILES(12)
