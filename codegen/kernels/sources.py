@@ -13,7 +13,7 @@ from edgekit.codegen.kernels.contracts import COMMENT, FIELD
 from edgekit.codegen.kernels.kernel_files import Variant
 from edgekit.codegen.kernels.pack import stored_dtype
 from edgekit.codegen.kernels.selection import cheapest
-from edgekit.codegen.kernels.symbols import instance_name, kernel_id
+from edgekit.codegen.kernels.symbols import by_first_rule, instance_name, kernel_id
 from edgekit.codegen.kernels.variants import fitting, layouts, variant_named
 from edgekit.core.ops import Call
 from edgekit.core.ops._map import compute_type
@@ -109,7 +109,7 @@ def instantiate(call: Call, target: Target) -> Kernel:
 
 def instance_of(variant: Variant, call: Call, target: Target) -> Kernel:
     """The instance of a kernel file that computes a call."""
-    name = kernel_id(call, variant, target.isa).name
+    name, call = kernel_id(call, variant, target.isa).name, by_first_rule(call, variant)
     kernel = _instantiate(
         call.kernel, name, tuple(call.types.items()), call.expr, call.tail, call.rule, variant, target.isa
     )

@@ -59,12 +59,17 @@ class KernelId:
         return f"ek_{self.name}__{self.isa}"
 
 
+def by_first_rule(call: Call, variant: Variant) -> Call:
+    """The call by the first rule that is the same code in this kernel: layers share it."""
+    code = variant.rules.get(call.rule)
+    first = next((rule for rule, name in variant.rules.items() if name == code), call.rule)
+    expr = call.expr.replace(f"ek_requantize_{call.rule}(", f"ek_requantize_{first}(")
+    return replace(call, rule=first, expr=expr)
+
+
 def kernel_id(call: Call, variant: Variant, isas: Sequence[str]) -> KernelId:
     """Of the instance that a call needs, where it takes this kernel on a target with these sets."""
-    if call.rule in variant.rules:
-        # Where two rules are the same code, layers share it.
-        code = variant.rules[call.rule]
-        call = replace(call, rule=next(rule for rule, name in variant.rules.items() if name == code))
+    call = by_first_rule(call, variant)
     better = isas[: isas.index(variant.isa)]
     beside = any(other.name == variant.name for isa in better for other in variants(isa, call.kernel))
     return KernelId(instance_name(call), variant.name, variant.isa, beside)
