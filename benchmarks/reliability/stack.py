@@ -30,8 +30,8 @@ _PAINTED = 16384  # bytes
 # Bytes that frames are aligned to, and that a run may leave unwritten, as padding, at its deepest point.
 _ALIGNMENT = 8
 _LIMIT = 1.10
-_WIDER = """ Bounds are wider where the code contains calls
-that the shapes of the network never reach."""
+_WIDER = """
+Bounds are wider where the code contains calls that the shapes of the network never reach."""
 # Paints all below its own frame, runs the model, and looks how far down the paint is gone: twice, as a byte
 # of the model may be that of the paint.
 _MAIN = f"""
