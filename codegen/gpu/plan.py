@@ -33,8 +33,6 @@ from edgekit.core.ops._copy import copy
 from edgekit.core.types import DType
 
 _MAX_NAMES = 3  # of layers in a comment
-
-
 _WINOGRAD_GROWTH = 16 / 9  # 16 points for 9 weights
 
 

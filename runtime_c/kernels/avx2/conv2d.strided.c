@@ -17,7 +17,7 @@
  * @when k_h == 3 and k_w == 3 and stride_h == 2 and stride_w == 2 and dilation_h == 1 and dilation_w == 1
  * @when groups == 1 and step_c == 1 and in_c >= 16 and out_c >= 8 and in_c * out_c <= 4096 and not compact
  * @when 9 * out_h * out_w * out_c > (out_h + 1) // 2 * ((out_w + 1) // 2) * (28 * out_c + 80) */
-/* Convolution at every second pixel with AVX-512. Half of a vector, or a single one, takes longer so.
+/* Convolution at every second pixel with AVX-512. Fewer channels, or one vector of outputs, would take longer so.
  * @as avx512/conv2d.strided
  * @for T=f32 W=f32 B=f32
  * @when k_h == 3 and k_w == 3 and stride_h == 2 and stride_w == 2 and dilation_h == 1 and dilation_w == 1

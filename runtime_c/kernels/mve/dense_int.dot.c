@@ -1,4 +1,4 @@
-/* Fully connected layer of int8 with Helium: two rows, or one, and four outputs at once, see ek_mve_dot_2x4.
+/* Fully connected layer of int8 with Helium: two rows, or one, and four outputs at once, see ek_mve_sums_2x4.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide=e_up tfl once once_up
  * @when rule != "once_up" or most_exponent < -1
@@ -28,19 +28,10 @@
 EK_INLINE void EK_FN_block(const int8_t *x, const int8_t *w, const int32_t *b, const int32_t *m,
     const int8_t *e, EK_Y *y, int32_t first, int32_t count, const int two, const struct EK_STRUCT *p)
 {
-    const int32_t whole = p->inputs / 16, rest = p->inputs % 16;
-    const int8_t *x1 = x + p->inputs, *last = w + 64 * whole;
     const int32x4_t bias = vldrwq_s32(b + first), factor = vldrwq_s32(m + first);
     const int32x4_t exponent = EK_RULE(exponents)(e, first);
-    int32x4_t sum0 = vdupq_n_s32(0), sum1 = sum0;
-    if (whole > 0 && two)
-        ek_mve_dot_2x4(x, x1, w, whole, &sum0, &sum1);
-    else if (whole > 0)
-        sum0 = ek_mve_dot_1x4(x, w, whole);
-    if (rest > 0)
-        sum0 = vaddq_s32(sum0, ek_mve_tail_1x4(x + 16 * whole, last, rest));
-    if (rest > 0 && two)
-        sum1 = vaddq_s32(sum1, ek_mve_tail_1x4(x1 + 16 * whole, last, rest));
+    int32x4_t sum0, sum1;
+    ek_mve_sums_2x4(x, x + p->inputs, w, p->inputs, two, &sum0, &sum1);
     sum0 = EK_RULE(x4)(vaddq_s32(sum0, bias), factor, exponent);
     ek_mve_store_numbers(y + first, sum0, p->zero, p->lo, p->hi, count, sizeof(EK_Y));
     if (two) {

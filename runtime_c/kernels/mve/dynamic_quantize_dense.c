@@ -1,5 +1,5 @@
 /* Fully connected layer of what was quantized in this run, with Helium: two rows, or one, and four outputs at once, see
- * ek_mve_dot_2x4.
+ * ek_mve_sums_2x4.
  * @pack w: O/4! I/16! o4 i16
  * @pack sums: O/4! o4
  * @pack scale: O/4! o4
@@ -20,24 +20,17 @@ EK_KERNEL void EK_FN(const int8_t *EK_RESTRICT x, const float *EK_RESTRICT x_sca
     const float *EK_RESTRICT scale, const float *EK_RESTRICT b, float *EK_RESTRICT y,
     const struct EK_STRUCT *p)
 {
-    const int32_t whole = p->inputs / 16, rest = p->inputs % 16, step = (p->inputs + 15) / 16 * 64;
+    const int32_t step = (p->inputs + 15) / 16 * 64;
     for (int32_t o = 0; o < p->outputs; o += 4, w += step) {
         const int32x4_t start = vmulq_n_s32(vldrwq_s32(sums + o), -*x_zero);
         const float32x4_t factor = vmulq_n_f32(vldrwq_f32(scale + o), *x_scale), bias = vldrwq_f32(b + o);
-        const int8_t *from = x, *const last = w + 64 * whole;
+        const int8_t *from = x;
         float *to = y + o;
         for (int32_t r = 0; r < p->rows; r += 2) {
             const int32_t two = r + 1 < p->rows;
             const int8_t *const other = from + p->inputs;
-            int32x4_t sum0 = vdupq_n_s32(0), sum1 = sum0;
-            if (whole > 0 && two)
-                ek_mve_dot_2x4(from, other, w, whole, &sum0, &sum1);
-            else if (whole > 0)
-                sum0 = ek_mve_dot_1x4(from, w, whole);
-            if (rest > 0)
-                sum0 = vaddq_s32(sum0, ek_mve_tail_1x4(from + 16 * whole, last, rest));
-            if (rest > 0 && two)
-                sum1 = vaddq_s32(sum1, ek_mve_tail_1x4(other + 16 * whole, last, rest));
+            int32x4_t sum0, sum1;
+            ek_mve_sums_2x4(from, other, w, p->inputs, two, &sum0, &sum1);
             EK_FN_store(sum0, start, factor, bias, to, p->outputs - o);
             if (two)
                 EK_FN_store(sum1, start, factor, bias, to + p->outputs, p->outputs - o);

@@ -183,6 +183,23 @@ static inline int32x4_t ek_mve_tail_1x4(const int8_t *x, const int8_t *w, int32_
     return vsetq_lane_s32(vmladavq_s8(last, vldrbq_s8(w + 48)), sum, 3);
 }
 
+/* All products of a row of x, or of two, with four of w, whose last block is filled up. */
+static inline void ek_mve_sums_2x4(const int8_t *x, const int8_t *u, const int8_t *w, const int32_t inputs,
+    const int32_t two, int32x4_t *sum0, int32x4_t *sum1)
+{
+    const int32_t whole = inputs / 16, rest = inputs % 16;
+    const int8_t *const last = w + 64 * whole;
+    *sum0 = *sum1 = vdupq_n_s32(0);
+    if (whole > 0 && two)
+        ek_mve_dot_2x4(x, u, w, whole, sum0, sum1);
+    else if (whole > 0)
+        *sum0 = ek_mve_dot_1x4(x, w, whole);
+    if (rest > 0)
+        *sum0 = vaddq_s32(*sum0, ek_mve_tail_1x4(x + 16 * whole, last, rest));
+    if (rest > 0 && two)
+        *sum1 = vaddq_s32(*sum1, ek_mve_tail_1x4(u + 16 * whole, last, rest));
+}
+
 /* Adds 16 products each of x and x' with 32 weights to four vectors of sums: numbers 0, 4, 8, 12 to the first; 2, 6, 10,
  * 14 to the second; 1, 5, 9, 13 to the third; 3, 7, 11, 15 to the fourth. Two products fit into 16 bits. With the four
  * sums live there are four registers, so x' is read twice; compilers would store and load more than that.
