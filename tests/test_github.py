@@ -224,6 +224,19 @@ def test_a_report_compares_models_with_those_of_the_base(
         assert f"| {after[key]:,} ({change:+.1%}) |" in rows["| models/other.onnx"]
 
 
+def test_a_report_runs_no_file_of_the_folder(tmp_path: Path) -> None:
+    """Python looks for modules in the working folder, which is that of a pull request here."""
+    require("cc")
+    for name in ("numpy", "edgekit", "typer", "json"):
+        (tmp_path / f"{name}.py").write_text("open('ran', 'w')\nraise SystemExit(1)\n")
+    (tmp_path / "--trust.onnx").write_bytes((DIGITS / "digits.onnx").read_bytes())
+    command = [sys.executable, ACTION / "report.py", "*.onnx", "--target", "host"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "| --trust.onnx (new) | " in done.stdout
+    assert not (tmp_path / "ran").exists()
+
+
 FAKE_GH = """#!{python}
 import json, sys
 from pathlib import Path

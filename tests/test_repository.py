@@ -135,6 +135,15 @@ def ended_well(done: subprocess.CompletedProcess[str]) -> None:
         pytest.fail("\n".join([*said[:100], *more]), pytrace=False)
 
 
+def test_programs_in_python_take_no_module_of_the_working_folder() -> None:
+    """`-m` and `-c` put it first of all, unless -P is there, and anybody may have written its files."""
+    call = re.compile(r"sys\.executable, \"(-[mc])")
+    outside = {"tests", "benchmarks"}  # their working folder is the checkout, or one that they made
+    own = [p for p in files() if p.suffix == ".py" and p.relative_to(ROOT).parts[0] not in outside]
+    assert sum('sys.executable, "-P"' in path.read_text(encoding="utf-8") for path in own) > 4
+    assert [str(path) for path in own if call.search(path.read_text(encoding="utf-8"))] == []
+
+
 # Where the text of somebody else's exception is shown on purpose.
 SHOWN = {
     "edgekit/playground/session.py": "a bug of EdgeKit is reported with it",

@@ -24,8 +24,9 @@ COLUMNS = {
 
 def estimate(path: Path, target: str, optimize: str) -> dict[str, Any] | str:
     """What `edgekit estimate` says of a model, or why it does not."""
-    command = [sys.executable, "-m", "edgekit", "estimate", str(path), "--target", target]
-    done = subprocess.run([*command, "--optimize", optimize, "--json"], capture_output=True, text=True)
+    # -P: no Python file of the folder, which is somebody's pull request, takes the place of one of ours.
+    command = [sys.executable, "-P", "-m", "edgekit", "estimate", "--target", target, "--optimize", optimize]
+    done = subprocess.run([*command, "--json", "--", str(path)], capture_output=True, text=True)
     if done.returncode:
         return done.stderr.strip().partition("\n")[0] or f"exit code {done.returncode}"
     found: dict[str, Any] = json.loads(done.stdout)
