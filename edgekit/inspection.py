@@ -11,7 +11,7 @@ import numpy as np
 
 from edgekit.codegen.program import compile_graph
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Graph, OpenBatch, Source
+from edgekit.core.ir import Graph, OpenBatch, RemovedWork, Source
 from edgekit.core.ops.cast import Cast
 from edgekit.core.ops.quantize import Dequantize, Quantize
 from edgekit.core.target import Target
@@ -59,6 +59,7 @@ class Inspection:
     macs: int
     arena: Arena | None  # None: this target has no kernel for an operator, see `missing`
     missing: str = ""
+    removed: RemovedWork | None = None  # dead channels, when the model was read
 
 
 def inspect(graph: Graph, target: Target) -> Inspection:
@@ -85,6 +86,7 @@ def inspect(graph: Graph, target: Target) -> Inspection:
         macs=sum(layer.macs for layer in layers),
         arena=arena,
         missing=missing,
+        removed=graph.source.removed,
     )
 
 

@@ -92,6 +92,9 @@ def test_dead_channels_of_the_visual_wake_words_network_are_removed() -> None:
     assert convolution_weights(graph) == 207_600
     assert multiply_accumulates(simple) <= 3_730_000
     assert convolution_weights(simple) <= 29_242
+    assert simple.source.removed
+    assert simple.source.removed.macs_before - simple.source.removed.macs == multiply_accumulates(simple)
+    assert simple.source.removed.macs_before == 7_489_664
     for x in random_inputs(graph, 20):
         before = simulate.run(graph, {graph.inputs[0]: x})[graph.outputs[0]]
         after = simulate.run(simple, {simple.inputs[0]: x})[simple.outputs[0]]

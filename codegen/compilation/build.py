@@ -34,7 +34,7 @@ from edgekit.codegen.verification import verify as verification
 from edgekit.codegen.verification.selftest import SelfTest
 from edgekit.codegen.verification.verify import LEVEL, Verification
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Graph
+from edgekit.core.ir import Graph, RemovedWork
 from edgekit.core.notebook import Number, card
 from edgekit.core.passes.stored_weights import narrow_weights
 from edgekit.core.progress import Progress
@@ -88,6 +88,7 @@ class Report:
     verification: Verification | None = None
     unverified: str = ""  # why the compiled code was not compared with the simulator
     warning: str = ""  # what will not fit on the target, outside of the library
+    removed: RemovedWork | None = None  # dead channels, when the model was read
     narrow_weights: Mapping[str, int] = field(default_factory=dict)  # of float layers: bytes by format
     repeated_weights: Mapping[str, int] = field(default_factory=dict)  # stored in several layouts: bytes more
     entries: tuple[EntrySummary, ...] = ()  # beside the main one; weights and arena above are of all
@@ -230,6 +231,7 @@ def build(
         branches=program.branches,
         loops=program.loops,
         state_bytes=program.state_bytes,
+        removed=program.graph.source.removed,
         narrow_weights=narrow_weights(program.graph),
         repeated_weights=program.repeated_weights,
         code_bytes=sizes.code if sizes else None,

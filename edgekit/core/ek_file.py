@@ -18,7 +18,18 @@ from edgekit.core.builder import absurd
 from edgekit.core.ek_tokenizer import tokenizer_of, tokenizer_record
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.flatbuffer import Record
-from edgekit.core.ir import CountedRows, Graph, MeasuredTensor, Node, OneSidedBranch, OpenBatch, Source, State
+from edgekit.core.ir import (
+    CountedRows,
+    Graph,
+    MeasuredTensor,
+    Node,
+    OneSidedBranch,
+    OpenBatch,
+    RemovedChannels,
+    RemovedWork,
+    Source,
+    State,
+)
 from edgekit.core.reasons import DamageError, reason_of
 from edgekit.core.types import Array, DType, Quant, Type, Value
 from edgekit.core.wellformed import faults
@@ -193,7 +204,11 @@ def _source_record(source: Source) -> Record:
     measured = [{**vars(tensor), "counts": list(tensor.counts)} for tensor in source.measured]
     notes = {"open_batches": open_batches, "one_sided": one_sided, "counted_rows": counted}
     notes |= {"measured": measured}
-    return {**vars(source), **{name: records or None for name, records in notes.items()}}
+    record = {**vars(source), **{name: records or None for name, records in notes.items()}}
+    if source.removed:
+        layers = [dict(vars(layer)) for layer in source.removed.layers]
+        record["removed"] = {**vars(source.removed), "layers": layers}
+    return record
 
 
 def _source(record: Record) -> Source:
@@ -204,8 +219,12 @@ def _source(record: Record) -> Source:
         MeasuredTensor(**{**tensor, "counts": tuple(map(int, tensor["counts"] or ()))})
         for tensor in record.get("measured") or ()
     )
+    removed = None
+    if found := record.get("removed"):
+        layers = tuple(RemovedChannels(**layer) for layer in found["layers"] or ())
+        removed = RemovedWork(layers, found["macs_before"])
     notes = {"open_batches": open_batches, "one_sided": one_sided, "counted_rows": counted}
-    return Source(**{**record, **notes, "measured": measured})
+    return Source(**{**record, **notes, "measured": measured, "removed": removed})
 
 
 def _value_record(name: str, value: Value, offset: int) -> Record:

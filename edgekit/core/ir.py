@@ -86,6 +86,43 @@ class MeasuredTensor:
 
 
 @dataclass(frozen=True)
+class RemovedChannels:
+    """Dead channels of a layer: none of its results depend on them. Without them the layer has fewer outputs,
+    or reads fewer inputs."""
+
+    name: str  # of its result
+    origin: str  # the layer of the source model
+    channels: int  # of its outputs, that are gone
+    channels_before: int
+    macs: int  # that are gone
+    bytes: int  # of its constants, likewise
+
+
+@dataclass(frozen=True)
+class RemovedWork:
+    """The dead channels that were removed from a model when it was read."""
+
+    layers: tuple[RemovedChannels, ...]
+    macs_before: int  # of the whole model
+
+    @property
+    def channels(self) -> int:
+        return sum(layer.channels for layer in self.layers)
+
+    @property
+    def macs(self) -> int:
+        return sum(layer.macs for layer in self.layers)
+
+    @property
+    def macs_share(self) -> float:
+        return self.macs / max(self.macs_before, 1)
+
+    @property
+    def bytes(self) -> int:
+        return sum(layer.bytes for layer in self.layers)
+
+
+@dataclass(frozen=True)
 class Source:
     """Where a graph came from: kept in .ek files and printed in generated code."""
 
@@ -97,6 +134,7 @@ class Source:
     one_sided: tuple[OneSidedBranch, ...] = ()
     counted_rows: tuple[CountedRows, ...] = ()
     measured: tuple[MeasuredTensor, ...] = ()
+    removed: RemovedWork | None = field(default=None, metadata={"json": False})  # reports have it themselves
 
 
 @dataclass(frozen=True)

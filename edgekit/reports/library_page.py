@@ -131,6 +131,7 @@ def render(figures: LibraryFigures, options: PageOptions | None = None) -> str:
         arena=charts.arena(found, colour),
         arena_bytes=f"{found.arena_bytes:,} B",
         flash=charts.flash(found),
+        removed=found.source.removed,
         costs=[(cost.title, cost.how) for cost in costs],
         rows=list(_rows(found, costs, colour)),
         lengths=[_cost(main, i).bar or "0" for i in range(len(found.layers))],
@@ -212,6 +213,9 @@ def _facts(figures: LibraryFigures, main: LayerCosts) -> Iterator[Fact]:
     state = f" + state {figures.state:,}" if figures.state else ""
     yield _of_bank("RAM", figures.ram, f"arena {found.arena_bytes:,}{state} + {stack}", memory.get("ram"))
     yield Fact("Multiply-accumulates", pages.short_count(figures.macs), f"{figures.macs:,} MACs of a run")
+    if removed := found.source.removed:
+        what = f"of {removed.macs_before:,} MACs with {removed.channels:,} dead channels"
+        yield Fact("Removed", f"{removed.macs_share:.1%}", f"{what}, {removed.bytes:,} B of weights")
     if run:
         how = f"within {run.error:.1%}" if run.error else "counted"
         yield Fact("Instructions", pages.short_count(run.total), f"{run.total:,}, {how}")

@@ -14,6 +14,7 @@ from edgekit.comparison.difference import other_weights, shown_name
 from edgekit.comparison.noise import Distance
 from edgekit.core.distribution import install_command
 from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import RemovedWork
 from edgekit.core.passes.stored_weights import narrow_weights
 from edgekit.core.quality import decibels
 from edgekit.core.types import Array, Type
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 VERSION = 1  # of the JSON; raised when a script that reads it would break
 _MAX_NAME = 40  # letters of a layer's name in a table
 _MAX_NAMES = 6  # layers that a line lists
+_MAX_REMOVED = 4  # layers with dead channels that a line lists
 _MAX_SHOWN = 12  # elements of an output that a person gets to see
 
 
@@ -108,6 +110,7 @@ class Conversion:
     weight_bytes: int
     narrow_weights: Mapping[str, int] = field(default_factory=dict)
     tokens: int = 0  # of its tokenizer, if it has one
+    removed: RemovedWork | None = None
 
     @staticmethod
     def of(graph: Graph, file: str) -> Conversion:
@@ -121,6 +124,7 @@ class Conversion:
             sum(data.nbytes for _, data in graph.constants()),
             narrow_weights(graph),
             len(graph.tokenizer.tokens) if graph.tokenizer else 0,
+            graph.source.removed,
         )
 
 
@@ -128,11 +132,25 @@ def conversion(found: Conversion) -> list[str]:
     made = f"{found.operators} operators, {size(found.weight_bytes)} of weights"
     rows = [("file", f"{found.file}: {found.name}, {made}")]
     rows += compressed(found.narrow_weights)
+    rows += removed(found.removed)
     rows += [("input", f"{name}  {type}") for name, type in found.inputs.items()]
     rows += [("output", f"{name}  {type}") for name, type in found.outputs.items()]
     rows += [("state", f"{name}  {type}") for name, type in found.states.items()]
     rows += [("text", f"tokenizer of {found.tokens:,} tokens")] if found.tokens else []
     return table(rows)
+
+
+def removed(found: RemovedWork | None, *, verbose: bool = False) -> list[tuple[str, str]]:
+    """Dead channels that went when the model was read, and the layers that had most of their work."""
+    if found is None:
+        return []
+    layers = [
+        f"{shortened(x.origin or x.name)} {x.channels} of {x.channels_before}"
+        for x in sorted(found.layers, key=lambda layer: -layer.macs)
+        if x.channels
+    ]
+    what = f"{found.channels:,} dead channels, {found.macs_share:.1%} of MACs, {size(found.bytes)} of weights"
+    return [("removed", what), ("", _some(layers, None if verbose else _MAX_REMOVED))]
 
 
 def compressed(weights: Mapping[str, int]) -> list[tuple[str, str]]:
@@ -215,10 +233,11 @@ def _mixed(found: Quantization, mixed: MixedPrecision) -> list[tuple[str, str]]:
     ]
 
 
-def _some(names: Sequence[str]) -> str:
+def _some(names: Sequence[str], most: int | None = _MAX_NAMES) -> str:
     """Names, the first few of many."""
-    more = f" and {len(names) - _MAX_NAMES} others" if len(names) > _MAX_NAMES else ""
-    return ", ".join(names[:_MAX_NAMES]) + more
+    shown = names[:most]
+    more = f" and {len(names) - len(shown)} others" if len(names) > len(shown) else ""
+    return ", ".join(shown) + more
 
 
 def shortened(name: str) -> str:
@@ -239,6 +258,7 @@ def inspection(found: Inspection, *, verbose: bool) -> list[str]:
         ("parameters", f"{found.parameters:,} in {size(found.weight_bytes)}"),
         ("MACs", f"{found.macs:,}"),
     ]
+    rows += removed(found.removed, verbose=verbose)
     if found.arena:
         arena = found.arena
         proof = _arena(arena.bytes, arena.lower_bound, arena.compared)
@@ -295,6 +315,7 @@ def build(found: Report, *, verbose: bool) -> list[str]:
         rows.append(("state", f"{size(found.state_bytes)} for each stream"))
     rows.append(("stack", _stack(found)))
     rows.append(("MACs", multiplications(found)))
+    rows += removed(found.removed, verbose=verbose)
     rows += further_entries(found.entries)
     rows += on_gpu(found.gpu)
     checked = _verified(found.verification) if found.verification else f"no: {found.unverified}"

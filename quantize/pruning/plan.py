@@ -230,7 +230,8 @@ class PruningPlan:
 
     def prune(self, counts: Sequence[int], *, fit: bool, progress: Progress) -> tuple[Graph, Pruned]:
         """The graph without so many units of each group."""
-        graph = simplify(self.masked(counts, fit=fit, progress=progress))
+        masked = self.masked(counts, fit=fit, progress=progress)
+        graph = replace(simplify(masked), source=masked.source)  # these channels were not dead in the model
         return graph, self.report(graph, counts)
 
     def report(self, graph: Graph, counts: Sequence[int]) -> Pruned:

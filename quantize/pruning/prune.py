@@ -42,6 +42,7 @@ def prune(
         )
         smaller = simplify(smaller)
     blocks = tuple(ZeroBlocks(name, share, masked.origin(name)) for name, share in shares.items())
+    smaller = replace(smaller, source=masked.source)  # these channels were not dead in the model
     return smaller, replace(plan.report(smaller, counts), blocks=blocks)
 
 

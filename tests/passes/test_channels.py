@@ -74,7 +74,16 @@ def check(make: Callable[[Layers], str], expected: list[tuple[int, ...]]) -> Gra
     assert dead_channels(after) is after
     assert (after is graph) == (weights(graph) == expected)
     assert_same(graph, after)
+    if removed := after.source.removed:
+        assert removed.macs_before == macs(graph)
+        assert removed.macs == macs(graph) - macs(after)
+        assert removed.bytes == constant_bytes(graph) - constant_bytes(after)
+    assert (removed is None) == (after is graph)
     return after
+
+
+def constant_bytes(graph: Graph) -> int:
+    return sum(data.nbytes for _, data in graph.constants())
 
 
 # What goes

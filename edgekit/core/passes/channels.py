@@ -20,6 +20,7 @@ import numpy as np
 from edgekit.core.ir import Graph, Node
 from edgekit.core.ops._linear import Linear
 from edgekit.core.passes import drop_dead
+from edgekit.core.passes.removed_work import with_removed_work
 from edgekit.core.types import Array, Type, Value
 from edgekit.core.value_ranges import Known, Pairs, channels, known
 
@@ -30,7 +31,9 @@ def dead_channels(graph: Graph) -> Graph:
         return graph
     search = ChannelSearch.of(graph)
     search.run()
-    return graph if all(mask.all() for mask in search.kept.values()) else search.result()
+    if all(mask.all() for mask in search.kept.values()):
+        return graph
+    return with_removed_work(graph, search.result())
 
 
 def ranges(graph: Graph, wanted: Iterable[str]) -> dict[str, Known]:
