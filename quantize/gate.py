@@ -37,6 +37,15 @@ class Gate:
     def is_open(self) -> bool:
         return self.min_sqnr is None and self.max_drop is None
 
+    def check_labels(self, count: int) -> None:
+        """Refuse labels that are not those of so many samples."""
+        if self.labels is not None and len(self.labels) != count:
+            raise EdgeKitError(
+                "E0102",
+                f"there are {len(self.labels)} labels for {count} calibration samples",
+                hint="a label for each sample of --calib, in the same order",
+            )
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -52,12 +61,13 @@ class Verdict:
 
 @dataclass
 class Judge:
-    """Judges trials. `labelled` gives the samples that accuracy is measured on, as often as it is asked."""
+    """Judges trials. `labelled` gives the samples that accuracy is measured on, as often as it is asked;
+    None: it is not measured, whatever labels the gate has."""
 
     graph: Graph
     gate: Gate
     measure: Measure
-    labelled: Iterable[tuple[Sample, int]]
+    labelled: Iterable[tuple[Sample, int]] | None
     progress: Progress
     _before: list[bool] = field(default_factory=list)  # was the float graph right, sample by sample
 
@@ -72,9 +82,10 @@ class Judge:
                 )
             passed = quality >= wanted
             parts.append(f"output {worst} has {quality:.1f} dB, at least {wanted:g} dB are wanted")
-        if self.gate.labels is None:
+        if self.labelled is None:
+            assert self.gate.max_drop is None, "a limit of accuracy needs samples to measure it on"
             return Verdict(passed, "; ".join(parts), quality)
-        before, after, count = self._accuracies(trial)
+        before, after, count = self._accuracies(trial, self.labelled)
         if self.gate.max_drop is not None:
             # A count of samples, not a difference of rounded shares.
             passed &= before - after <= self.gate.max_drop + 1e-9
@@ -82,11 +93,11 @@ class Judge:
             parts.append(f"accuracy {after:.2%}, float {before:.2%}: {change(before, after)}, {limit}")
         return Verdict(passed, "; ".join(parts), quality, after, before, count)
 
-    def _accuracies(self, trial: Trial) -> tuple[float, float, int]:
+    def _accuracies(self, trial: Trial, labelled: Iterable[tuple[Sample, int]]) -> tuple[float, float, int]:
         """The shares of samples that the float graph and the trial's have right, and of how many."""
         made = trial.quantized.graph
         known, right, total = bool(self._before), 0, 0
-        for sample, label in self.labelled:
+        for sample, label in labelled:
             total += 1
             if not known:
                 self.progress(f"accuracy before, sample {total}")

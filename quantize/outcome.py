@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
@@ -20,7 +20,7 @@ from edgekit.quantize.calibration.calibration_warnings import ObservedInput
 from edgekit.quantize.calibration.observe import Statistics
 from edgekit.quantize.calibration.sample_batches import Sample
 from edgekit.quantize.calibration.scales import given
-from edgekit.quantize.gate import Judge, Verdict
+from edgekit.quantize.gate import Gate, Judge, Verdict
 from edgekit.quantize.integers.int8 import Quantized
 from edgekit.quantize.integers.integer_io import raw_bytes
 from edgekit.quantize.measure import Measure
@@ -250,10 +250,17 @@ def judged(
     measure = measure or Measure(graph, judged_samples(graph, samples))
     progress("measuring")
     trial = measure.trial(made)
-    labels = settings.gate.labels
-    labelled = [] if labels is None else list(zip(samples, labels.tolist(), strict=True))
-    verdict = Judge(graph, settings.gate, measure, labelled, progress)(trial)
+    verdict = Judge(graph, settings.gate, measure, _labelled(samples, settings.gate), progress)(trial)
     return describe(graph, settings, measure, Mixed({}, trial, verdict, {}), made.graph, {})
+
+
+def _labelled(samples: Iterable[Sample], gate: Gate) -> Sequence[tuple[Sample, int]] | None:
+    """The samples with their labels; None where there are none of these."""
+    if gate.labels is None:
+        return None
+    given = list(samples)
+    gate.check_labels(len(given))
+    return list(zip(given, gate.labels.tolist(), strict=True))
 
 
 def with_measured(

@@ -26,7 +26,7 @@ from edgekit.quantize.calibration.cross_fit import CrossFit
 from edgekit.quantize.calibration.heavy_tails import clipped
 from edgekit.quantize.calibration.sample_batches import Sample
 from edgekit.quantize.calibration.search_budget import SearchBudget
-from edgekit.quantize.gate import Gate, Judge
+from edgekit.quantize.gate import Judge
 from edgekit.quantize.integers.integer_io import bring_integers_out
 from edgekit.quantize.measure import Measure, with_chance
 from edgekit.quantize.mixed_precision.float_islands import float_islands
@@ -56,7 +56,8 @@ def quantize(
     by the half that did not give them. In the end the ranges are those of all samples. With labels, `samples`
     are gone through again."""
     known = calibrated(graph, samples, settings, progress)
-    labelled = _Labelled(samples, settings.gate.labels)
+    labels = settings.gate.labels
+    labelled = None if labels is None else _Labelled(samples, labels)
     judge = Judge(known.graph, settings.gate, known.measure, labelled, progress)
     search = known.search(judge)
     found = plain = search.run()
@@ -74,7 +75,7 @@ def quantize(
     made = with_measured(made, report, found, known.seen.together())
     seen = known.seen
     warnings = (
-        *label_warning(found.verdict.accuracy_before, labelled.judged),
+        *label_warning(found.verdict.accuracy_before, None if labelled is None else labelled.judged),
         *report.warnings,
         *_warnings(known, report.layers),
         *unseen_warning(report.sqnr_db, unseen, clipped(known.graph, found.trial.quantized, seen.together())),
@@ -97,7 +98,7 @@ def _with_better_formats(
     clip nothing, and the noise of what they leave out would not be seen. Where that half is good enough as it
     is, those of all are searched."""
     apart = known.judged_by_others()
-    judge = Judge(apart.graph, apart.settings.gate, apart.measure, (), progress)
+    judge = Judge(apart.graph, apart.settings.gate, apart.measure, None, progress)
     narrow = apart.search(judge)
     before = narrow.run()
     if before.verdict.sqnr_db >= wanted:
@@ -117,7 +118,7 @@ def calibrated(graph: Graph, samples: Iterable[Sample], settings: Settings, prog
     graph = prepare(graph)
     check_layers(graph)
     seen = CalibrationSamples.of(graph, samples, progress)
-    _check_labels(settings.gate, seen.count)
+    settings.gate.check_labels(seen.count)
     most = _fitting(graph)
     concats = _with_floats(graph, MixedRangeConcats.found(graph, seen.statistics), settings)
     budget = SearchBudget.of(graph, seen.count, settings.passes)
@@ -147,35 +148,24 @@ def _fitting(graph: Graph) -> int:
     return max(4, _MEMORY // max(size, 1))
 
 
-def _check_labels(gate: Gate, count: int) -> None:
-    if gate.labels is not None and len(gate.labels) != count:
-        raise EdgeKitError(
-            "E0102",
-            f"there are {len(gate.labels)} labels for {count} calibration samples",
-            hint="a label for each sample, in the same order",
-        )
-
-
 @dataclass(frozen=True, eq=False)
 class _Labelled:
     """The held-out samples with their labels."""
 
     samples: Iterable[Sample]
-    labels: Array | None
+    labels: Array
 
     def __iter__(self) -> Iterator[tuple[Sample, int]]:
-        assert self.labels is not None
         for sample, label, is_judged in zip(self.samples, self.labels, self._is_judged(), strict=False):
             if is_judged:
                 yield sample, int(label)
 
     @property
-    def judged(self) -> Array | None:
+    def judged(self) -> Array:
         """The labels of these samples."""
-        return None if self.labels is None else self.labels[list(self._is_judged())]
+        return self.labels[list(self._is_judged())]
 
     def _is_judged(self) -> Iterator[bool]:
-        assert self.labels is not None
         count = len(self.labels)
         yield from (is_held or count == 1 for is_held in islice(held_out(), count))
 

@@ -174,7 +174,7 @@ def _calibrated(problem: TuningProblem, left: int, base: str) -> Calibrated:
 
 def _search(known: Calibrated) -> FormatSearch:
     """What turns formats of layers into those of tensors; nothing is searched for here."""
-    return known.search(Judge(known.graph, Gate(), known.measure, (), _quiet))
+    return known.search(Judge(known.graph, Gate(), known.measure, None, _quiet))
 
 
 @lru_cache(_KEPT)

@@ -19,6 +19,7 @@ from edgekit.core.ops.dense import Dense
 from edgekit.core.types import Array, DType, Type
 from edgekit.quantize.calibration.calibration_samples import held_out
 from edgekit.quantize.gate import change
+from edgekit.quantize.settings import LEAST_SQNR
 
 SIZE, CLASSES = 24, 5
 RANDOM = np.random.default_rng(7)
@@ -132,6 +133,33 @@ def test_labels_from_a_file(cli: CommandLine, tmp_path: Path) -> None:
     assert done.code == Exit.OK
     assert "accuracy" in done.out
     assert "10.00% is allowed" in done.out
+
+
+def test_labels_without_a_gate_measure_accuracy_and_layers_get_better_formats_all_the_same() -> None:
+    """The first layer loses what matters in int8, which labels do not change."""
+    graph, x = network(), samples()
+    _, plain = api.quantize_model(graph, x, strict_int8=True)
+    assert plain.sqnr_db < LEAST_SQNR
+    made, found = api.quantize_model(graph, x)
+    labelled, report = api.quantize_model(graph, x, gate=api.Gate(labels=classes(graph, x)))
+    assert set(formats(found)) != {"int8"}
+    assert formats(report) == formats(found)
+    assert [labelled.type(name) for name in labelled.outputs] == [made.type(name) for name in made.outputs]
+    assert report.sqnr_db == found.sqnr_db
+    assert report.verdict.accuracy_before == 1.0
+    assert report.verdict.judged == len(list(filter(None, islice(held_out(), len(x)))))
+
+
+@pytest.mark.parametrize("dtype", ["bf16", "f16"])
+def test_labels_of_16_bit_floats_are_those_of_all_samples(dtype: str) -> None:
+    graph, x = network(), samples(60)
+    _, found = api.quantize_model(graph, x, dtype=dtype, gate=api.Gate(labels=classes(graph, x)))
+    assert found.verdict.judged == 60
+    assert found.verdict.accuracy_before == 1.0
+    with pytest.raises(EdgeKitError, match="59 labels for 60"):
+        api.quantize_model(graph, x, dtype=dtype, gate=api.Gate(labels=classes(graph, x)[:59]))
+    with pytest.raises(EdgeKitError, match="60 labels for 0"):
+        api.quantize_model(graph, None, dtype=dtype, gate=api.Gate(labels=classes(graph, x)))
 
 
 def test_the_accuracy_of_the_float_model_comes_first(cli: CommandLine, tmp_path: Path) -> None:

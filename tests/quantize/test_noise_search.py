@@ -53,7 +53,7 @@ def samples(count: int = 24) -> list[dict[str, Array]]:
 
 def search_of(graph: Graph) -> tuple[Calibrated, NoiseSearch]:
     known = calibrated(graph, samples(), MINMAX, lambda text: None)
-    judge = Judge(known.graph, Gate(), known.measure, (), lambda text: None)
+    judge = Judge(known.graph, Gate(), known.measure, None, lambda text: None)
     found = NoiseSearch(known.search(judge), known.measure, LEAST_SQNR, lambda text: None)
     found.noise = dict.fromkeys(found._sources(), 1.0)
     return known, found
