@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from edgekit.converters.semantics.movement import cast
+from edgekit.converters.semantics.movement import cast, where
 from edgekit.converters.tensor import Tensor
 from edgekit.core.ops.activations import Exp, Log
 from edgekit.core.ops.arithmetic import Sqrt
 from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.logic import Equal
 from edgekit.core.ops.matmul import MatMul
 from edgekit.core.ops.reduce import Reduce
 from edgekit.core.ops.softmax import Softmax
@@ -62,6 +63,12 @@ def softmax(x: Tensor, axis: int) -> Tensor:
         e = (x - reduce(x, "max", [axis])).apply(Exp())
         return e / reduce(e, "sum", [axis], narrow=x.dtype is DType.BF16)
     return unrows(rows(x, axis).apply(Softmax()), axis)
+
+
+def safe_softmax(x: Tensor, axis: int) -> Tensor:
+    """0 where all numbers of a row are -inf, of which the plain softmax makes NaN."""
+    hidden = reduce(x, "max", [axis]).apply(Equal(), -np.inf)
+    return where(hidden, x.like(0), softmax(x, axis))
 
 
 def log_softmax(x: Tensor, axis: int) -> Tensor:

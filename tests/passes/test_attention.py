@@ -60,7 +60,7 @@ def network(
     scores = net(Div(), scores, 2.0) if flat else net(Mul(), scores, 0.5)
     places = net.const(np.asarray(order, np.int64))
     visible = seen(net, places, net(Reshape((QUERIES, 1)), at))
-    if mask == "where":
+    if mask.startswith("where"):
         scores = net(Where(), net(Reshape((1, 1, QUERIES, KEYS)), visible), scores, low)
     else:
         off = net(Reshape((1, 1, QUERIES, KEYS)), net(Where(), visible, 0.0, low))
@@ -69,6 +69,9 @@ def network(
     if mask == "guarded":
         largest = net(Reduce("max", (3,), keepdims=True), off)
         weights = net(Where(), net.one(Equal(), largest, net.const(np.float32(low))), 0.0, weights)
+    elif mask == "where guarded":
+        any_seen = net(Reduce("max", (1,), keepdims=True), visible)
+        weights = net(Where(), net(Not(), any_seen), 0.0, weights)
     weights = net(Reshape((HEADS, QUERIES, KEYS)), weights) if flat else weights
     return net.done(net(MatMul(), weights, v, name="y"))
 
@@ -169,9 +172,10 @@ def test_other_comparisons_stay(form: Callable[[Net, str, str], str]) -> None:
     assert attention(graph) is graph
 
 
-def test_a_guard_of_masks_and_factors_are_part_of_it() -> None:
-    """As ONNX defines Attention: weights are 0 where a mask leaves nothing, which positions never do."""
-    graph = network("guarded", low=-np.inf, scaled=True)
+@pytest.mark.parametrize("mask", ["guarded", "where guarded"])
+def test_a_guard_of_masks_and_factors_are_part_of_it(mask: str) -> None:
+    """As ONNX and PyTorch define it: weights are 0 where a mask leaves nothing, which positions never do."""
+    graph = network(mask, low=-np.inf, scaled=True)
     after = attention(graph)
     verify(after)
     assert set(kinds(after)) == {"CachedAttention", "Reshape", "Scatter"}

@@ -97,6 +97,11 @@ def _attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     return F.scaled_dot_product_attention(q, k, v, is_causal=True)
 
 
+def _but_of_one_query(x: Tensor) -> Tensor:
+    """A mask that depends on the input, and hides all keys from the second query."""
+    return (x[0] @ x[0].T > -3) & (torch.arange(3)[:, None] != 1)
+
+
 ARITHMETIC = Family(
     (values(2, 3, 4), values(3, 1, seed=1), values(2, 3, 4, seed=2).abs() + 0.1),
     {
@@ -338,6 +343,15 @@ PRODUCTS = Family(
         "attention": lambda x, y, m: _attention(x[:, None], x[:, None] * 2, x[:, None]),
         "attention with a mask": lambda x, y, m: F.scaled_dot_product_attention(
             x, x, x, attn_mask=x[0] @ x[0].T, scale=0.3
+        ),
+        "attention with a hidden query": lambda x, y, m: F.scaled_dot_product_attention(
+            x, x, x, attn_mask=_but_of_one_query(x)
+        ),
+        "attention with a query at -inf": lambda x, y, m: F.scaled_dot_product_attention(
+            x, x, x, attn_mask=torch.zeros(3, 3).masked_fill(~_but_of_one_query(x), -torch.inf)
+        ),
+        "safe softmax": lambda x, y, m: torch.ops.aten._safe_softmax(
+            torch.where(_but_of_one_query(x), x @ x.mT, -torch.inf), -1
         ),
         "linear computed": lambda x, y, m: F.linear(x, y[0].T, m[0]),
     },

@@ -10,9 +10,12 @@ from edgekit.converters.semantics import movement
 from edgekit.converters.semantics.aten.type_promotion import Number
 from edgekit.converters.semantics.compose import dense as _dense
 from edgekit.converters.semantics.compose import matmul as _matmul
+from edgekit.converters.semantics.compose import reduce as _reduce
 from edgekit.converters.semantics.compose import softmax as _softmax
 from edgekit.converters.tensor import Tensor
 from edgekit.core.errors import EdgeKitError
+from edgekit.core.ops.logic import Equal as _Equal
+from edgekit.core.ops.logic import Not as _Not
 from edgekit.core.types import DType
 
 
@@ -48,9 +51,20 @@ def scaled_dot_product_attention(
     if is_causal:
         lower = np.tril(np.ones(scores.shape[-2:], np.bool_))
         scores = movement.where(scores.new(lower, "mask"), scores, float("-inf"))
-    if attn_mask is not None:
-        if attn_mask.dtype is DType.BOOL:
-            scores = movement.where(attn_mask, scores, float("-inf"))
-        else:
-            scores = scores + movement.cast(attn_mask, scores.dtype)
-    return _matmul(_softmax(scores, -1), value)
+    if attn_mask is None:
+        return _matmul(_softmax(scores, -1), value)
+    if attn_mask.dtype is DType.BOOL:
+        scores = movement.where(attn_mask, scores, float("-inf"))
+    else:
+        attn_mask = movement.cast(attn_mask, scores.dtype)
+        scores = scores + attn_mask
+    return _matmul(_unless_hidden(_softmax(scores, -1), attn_mask), value)
+
+
+def _unless_hidden(weights: Tensor, mask: Tensor) -> Tensor:
+    """Weights of 0 where a mask hides every key of a query, of which softmax makes NaN."""
+    most = _reduce(mask, "max", [-1]) if mask.rank else mask
+    hidden = most.apply(_Not()) if mask.dtype is DType.BOOL else most.apply(_Equal(), float("-inf"))
+    if hidden.data is not None and not hidden.data.any():
+        return weights
+    return movement.where(hidden, weights.like(0), weights)

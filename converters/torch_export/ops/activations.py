@@ -6,6 +6,7 @@ from edgekit.converters.semantics.aten import activations as shared
 from edgekit.converters.semantics.aten.activations import log_sigmoid
 from edgekit.converters.semantics.aten.type_promotion import Number
 from edgekit.converters.semantics.compose import log_softmax as _log_softmax
+from edgekit.converters.semantics.compose import safe_softmax as _safe_softmax
 from edgekit.converters.semantics.compose import softmax as _softmax
 from edgekit.converters.semantics.movement import cast
 from edgekit.converters.semantics.onnx import activations as _onnx
@@ -110,7 +111,7 @@ def log_softmax(x: Tensor, *, dim: int, dtype: DType | None = None, half_to_floa
 
 
 def safe_softmax(x: Tensor, *, dim: int, dtype: DType | None = None) -> Tensor:
-    return softmax(x, dim=dim, dtype=dtype)
+    return _safe_softmax(_wider(x, dtype, False), dim)
 
 
 def dropout(x: Tensor, *, p: float, train: bool = False) -> Tensor:

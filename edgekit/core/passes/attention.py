@@ -15,7 +15,7 @@ from edgekit.core.ir import Graph, Node
 from edgekit.core.ops.arithmetic import Add, Div, Mul
 from edgekit.core.ops.attention import CachedAttention
 from edgekit.core.ops.expand import Expand
-from edgekit.core.ops.logic import Equal, Where
+from edgekit.core.ops.logic import Equal, Not, Where
 from edgekit.core.ops.matmul import MatMul
 from edgekit.core.ops.reduce import Reduce
 from edgekit.core.ops.reshape import Reshape
@@ -87,15 +87,24 @@ def _weights(edit: Edit, name: str) -> tuple[str, str]:
         or not edit.used_once(name)
     ):
         return name, ""
-    equal = edit.producer(through_reshapes(edit, node.inputs[0]))
-    if equal is None or not isinstance(equal.op, Equal) or number(edit, equal.inputs[1]) != -np.inf:
-        return name, ""
-    largest = edit.producer(through_reshapes(edit, equal.inputs[0]))
+    largest = _asked_for_all(edit, edit.producer(through_reshapes(edit, node.inputs[0])))
     if largest is None or not isinstance(largest.op, Reduce) or largest.op.kind != "max":
         return name, ""
     (mask,) = largest.inputs
     is_of_keys = largest.op.axes == (edit.type(mask).rank - 1,)
     return (node.inputs[2], through_reshapes(edit, mask)) if is_of_keys else (name, "")
+
+
+def _asked_for_all(edit: Edit, node: Node | None) -> Node | None:
+    """What makes the largest of a mask, where it is asked whether even that is hidden: false, or -inf."""
+    match node and node.op:
+        case Not():
+            is_asked = True
+        case Equal():
+            is_asked = node is not None and number(edit, node.inputs[1]) == -np.inf
+        case _:
+            is_asked = False
+    return edit.producer(through_reshapes(edit, node.inputs[0])) if node is not None and is_asked else None
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from support.handler_cases import (
     case,
     of_torch,
     rand,
+    softmax,
 )
 
 from edgekit.converters.torch_export import ops
@@ -38,6 +39,12 @@ CASES = (
     case("prelu", IMAGE, weight=COLUMN, expected=of_torch("prelu", IMAGE, COLUMN)),
     case("softsign", X, expected=of_torch("softsign", X)),
     case("safe_softmax", X, dim=1, expected=of_torch("softmax", X, 1)),
+    case(
+        "safe_softmax",
+        np.where(MASK, X, np.float32(-np.inf)),
+        dim=1,
+        expected=np.where(MASK.any(1, keepdims=True), softmax(np.where(MASK, X, -1e9), 1), 0),
+    ),
     case("feature_dropout", X, p=0.5, expected=X),
     case("alpha_dropout", X, p=0.5, expected=X),
     case("sub", X, other=Y, alpha=0.5, expected=of_torch("sub", X, Y, alpha=0.5)),
