@@ -33,7 +33,6 @@ _FIRST = 500  # seeds below are those of calibration
 _COPIES = 4
 _TOGETHER = 6  # layers of a program that is counted: gcc takes seconds for each layer of floats on x86
 _NEAR = 1.03
-_X86 = "qemu-x86_64 -cpu max"
 _NOTE = """\
 Kernel calls of random layers in all formats and rounding rules. Where `several fit`, the instructions of
 the selected kernel and of every other kernel that fits are counted: in QEMU, or as operations in wasmtime.
@@ -121,14 +120,6 @@ def counted(program: Program) -> list[tuple[ProgramCall, str, int]]:
     return list(zip(lines, functions, parts, strict=True))
 
 
-def load(name: str) -> Target:
-    """A target whose instructions an emulator counts."""
-    target = targets.load(name)
-    if target.runner != runner.NATIVE:
-        return target
-    return replace(target, runner=_X86, cflags=(*target.cflags, "-static", "-no-pie"))
-
-
 def measured(target: Target, seed: int, plan: int) -> tuple[int, list[float]]:
     """How many calls there are, and of those with a choice how many times the best each takes. Prints those
     that could take far fewer instructions."""
@@ -173,7 +164,7 @@ def main() -> None:
     seeds = range(arguments.first, arguments.first + arguments.seeds)
     rows = []
     for name in arguments.targets:
-        target, results = load(name), []
+        target, results = counting.as_counted(targets.load(name)), []
         for seed, plan in product(seeds, range(len(PLANS))):
             key = f"{name} {seed} {plan}"
             if key not in kept:

@@ -102,7 +102,13 @@ def test_scripts_of_steps_are_bash_and_take_no_text_from_outside() -> None:
 def test_what_steps_call_is_in_the_repository() -> None:
     text = "\n".join(str(step.get("run", "")) for _, step in steps())
     paths = set(re.findall(r"(?<![\w/.])(?:scripts|\.ci)/[\w.]+", text))
-    assert paths == {".ci/run", "scripts/docs", "scripts/playground", "scripts/release.py"}
+    assert paths == {
+        ".ci/run",
+        "scripts/cost_changes.py",
+        "scripts/docs",
+        "scripts/playground",
+        "scripts/release.py",
+    }
     used = {step["uses"] for _, step in steps() if str(step.get("uses")).startswith("./")}
     scripts = {ACTION / name for name in re.findall(r"\$GITHUB_ACTION_PATH/([\w.]+)", text)}
     assert all((ROOT / path).is_file() for path in paths)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from support import sizes
-from support.sizes import COMPILED, NETWORKS, PLANNED, TARGETS, Place, Row
-from support.tools import ROOT, SHARED, missing, require_shared
+from support.sizes import COMPILED, PLANNED, TARGETS, Place, Row
+from support.tools import ROOT, missing
 
 COMPILERS, ROWS = sizes.read()
 PLACES = tuple(sizes.places())
@@ -20,14 +20,9 @@ def of(place: Place, kinds: Sequence[str]) -> Row:
     return {what: size for what, size in ROWS.get(place, {}).items() if what in kinds}
 
 
-def need(network: str) -> None:
-    if NETWORKS[network].is_relative_to(SHARED):
-        require_shared(str(NETWORKS[network].relative_to(SHARED)))
-
-
 @pytest.mark.parametrize("place", PLACES, ids="-".join)
 def test_the_plan_takes_what_the_file_says(place: Place) -> None:
-    need(place[2])
+    sizes.need(place[2])
     lines = sizes.changes(place, of(place, PLANNED), sizes.planned(place))
     assert not lines, sizes.advice(lines)
 
@@ -35,7 +30,7 @@ def test_the_plan_takes_what_the_file_says(place: Place) -> None:
 @pytest.mark.parametrize("place", PLACES, ids="-".join)
 def test_the_library_takes_what_the_file_says(place: Place) -> None:
     name, _, network = place
-    need(network)
+    sizes.need(network)
     here, measured = sizes.compiler(name), COMPILERS[name]
     if not here:
         missing(f"the compiler of {name}", measured)

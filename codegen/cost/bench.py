@@ -38,6 +38,7 @@ class LayerCost:
     name: str  # in the generated C
     origin: str  # the layer of the source model
     kernel: str
+    function: str  # the kernel that was selected
     macs: int
     microseconds: float | None  # median
     instructions: int | None

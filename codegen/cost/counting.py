@@ -5,22 +5,24 @@ from __future__ import annotations
 import re
 import shlex
 import tempfile
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 
 from edgekit.codegen.compilation import toolchain
 from edgekit.codegen.compilation.elf import symbols
-from edgekit.codegen.execution import runner
+from edgekit.codegen.execution import bochs, runner
 from edgekit.codegen.layer_functions import layer_functions
 from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import Program
 from edgekit.core import target as targets
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.target import Target
+from edgekit.core.target import Target, with_runner
 
+_X86 = "qemu-x86_64 -cpu max"  # knows AVX2, not AVX-512
 _PLUGIN = Path(str(files("edgekit.runtime_c"))) / "bare" / "instructions.c"
+_CLONE = re.compile(r"(\.(constprop|isra)\.\d+)*")
 MARKERS = ("ek_begin", "ek_end")  # functions that are called before and behind what is counted
 
 
@@ -30,6 +32,18 @@ class Counts:
 
     total: int
     parts: tuple[int, ...]
+
+
+def as_counted(target: Target) -> Target:
+    """The target as its instructions are counted, the same on every machine: x86 with AVX-512 in Bochs, other
+    x86 in QEMU, WebAssembly as wasmtime's fuel."""
+    if runner.is_wasm(target):
+        return with_runner(target, runner.COUNTER)
+    if target.runner != runner.NATIVE:
+        return target
+    if any(flag.startswith("avx512") for flag in target.cpu_flags):
+        return bochs.emulated(with_runner(target, target.emulator))
+    return replace(target, runner=_X86, cflags=(*target.cflags, "-static", "-no-pie"), cpu_flags=())
 
 
 def can_count(target: Target) -> bool:
@@ -64,13 +78,18 @@ def count(
         host.run([*flags, str(_PLUGIN), "-o", plugin.name], plugin.parent)
         words = [str(plugin), f"start={start:#x}", f"stop={stop:#x}"]
         if marked:
-            words += [f"to={parts}", *(f"mark={at[name]:#x}" for name in dict.fromkeys(marked))]
+            words += [f"to={parts}", *(f"mark={place:#x}" for place in _entries(marked, at))]
         emulator = [*shlex.split(target.runner), "-plugin", ",".join(words)]
-        done = runner.run(
-            targets.with_runner(target, shlex.join(emulator)), executable, arguments, seconds=seconds
-        )
+        done = runner.run(with_runner(target, shlex.join(emulator)), executable, arguments, seconds=seconds)
         found = re.search(r"instructions (\d+)", done.words)
         if done.code or not found:
             raise EdgeKitError("E0602", f"the emulator did not count ({done.code})\n{done.words}")
         numbers = parts.read_text().split() if marked else []
     return Counts(int(found[1]), tuple(int(number) for number in numbers))
+
+
+def _entries(marked: Sequence[str], at: Mapping[str, int]) -> Iterator[int]:
+    """Where functions begin, and their clones: gcc makes some for constants that only a few callers pass."""
+    for name in dict.fromkeys(marked):
+        clones = [place for symbol, place in at.items() if _CLONE.fullmatch(symbol.removeprefix(name))]
+        yield from clones or [at[name]]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import statistics
 import tempfile
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -25,16 +25,39 @@ from edgekit.core.progress import Progress
 from edgekit.core.target import Target
 
 
+@dataclass(frozen=True)
+class _Clock:
+    """What a program reads after each layer: declarations, an expression in C, and how many runs it takes."""
+
+    declared: str
+    now: str
+    rounds: int
+
+
+_TIME = _Clock(CLOCK, "microseconds()", ROUNDS)
+_COUNTERS = {  # by start code: counts of instructions, which are the same in each run
+    bochs.STARTUP: _Clock("#include <stdio.h>", "(double)__builtin_ia32_rdtsc()", 1),
+    "wasm": _Clock(
+        "#include <stdio.h>\n"
+        '__attribute__((import_module("host"), import_name("operations"))) double host_operations(void);',
+        "host_operations()",
+        1,
+    ),
+}
+
+
 def layer_costs(
     graph: Graph, target: Target, *, optimize: Optimize = "speed", progress: Progress = lambda step: None
 ) -> tuple[LayerCost, ...]:
     """Compile the library with a hook behind each layer, and measure what lies between them."""
-    if runner.is_wasm(target) or target.gpu:
+    if target.gpu:
         raise EdgeKitError(
             "E0503",
             f"target {target.name} has no clock that is read behind each layer",
             hint="a target for processors shows where the work is, such as host or aarch64",
         )
+    if runner.is_wasm(target):
+        target = counting.as_counted(target)
     if reason := runner.why_not_here(target):
         raise EdgeKitError("E0503", reason)
     target = runner.here(target)
@@ -44,21 +67,25 @@ def layer_costs(
         counts = [layer.instructions for layer in counted(program, optimize).layers]
         return _costs(program, [None] * len(counts), counts)
     program = fit(graph, replace(target, layer_hook=True), optimize=optimize)
+    clock = next((known for startup, known in _COUNTERS.items() if target.startup == startup), _TIME)
     with tempfile.TemporaryDirectory(prefix="edgekit-") as scratch:
         progress("measuring each layer")
-        main = "\n".join(_main(program))
-        executable = built(program, Path(scratch), toolchain.find(target), optimize, main)
+        executable = built(program, Path(scratch), toolchain.find(target), optimize, _main(program, clock))
         found = _between(target, executable, len(program.lines))
-    if target.startup == bochs.STARTUP:  # its clock is a count of instructions
-        return _costs(program, [None] * len(found), [round(number) for number in found])
-    return _costs(program, found, [None] * len(found))
+    if clock is _TIME:
+        return _costs(program, found, [None] * len(found))
+    return _costs(program, [None] * len(found), [round(number) for number in found])
 
 
 def _costs(
     program: Program, times: Sequence[float | None], counts: Sequence[int | None]
 ) -> tuple[LayerCost, ...]:
-    calls = zip(layers_of(program), times, counts, strict=True)
-    return tuple(LayerCost(x.name, x.origin, x.kernel, x.macs, time, count) for x, time, count in calls)
+    functions = (line.kernel.function for line in program.lines)
+    calls = zip(layers_of(program), functions, times, counts, strict=True)
+    return tuple(
+        LayerCost(x.name, x.origin, x.kernel, function, x.macs, time, count)
+        for x, function, time, count in calls
+    )
 
 
 def _between(target: Target, executable: Path, layers: int) -> list[float]:
@@ -70,34 +97,33 @@ def _between(target: Target, executable: Path, layers: int) -> list[float]:
     return [statistics.median(row) for row in rounds.T.tolist()]
 
 
-def _main(program: Program) -> Iterator[str]:
-    """A program that writes, for each round, how long each layer took."""
-    is_pc = program.target.startup == bochs.STARTUP
-    rounds = 1 if is_pc else ROUNDS
-    yield "#include <stdio.h>" if is_pc else CLOCK
-    yield "#define NOW() " + ("(double)__builtin_ia32_rdtsc()" if is_pc else "microseconds()")
-    yield from setting(program)
-    yield f"""\
+def _main(program: Program, clock: _Clock) -> str:
+    """A program that writes, for each round, how much each layer took."""
+    rounds, warm = clock.rounds, clock.rounds // 10
+    memory = "\n".join(setting(program))
+    return f"""\
+{clock.declared}
+{memory}
 static double took[{len(program.lines)}], before, reading = 1e9;
 void {program.name}_layer_done(int32_t layer)
 {{
-    const double now = NOW();
+    const double now = {clock.now};
     took[layer] += now - before - reading; /* again and again in loops, never where a branch leaves it out */
-    before = NOW();
+    before = {clock.now};
 }}
 int main(void)
 {{
     prepare();
     for (int i = 0; i < 1000; i++) {{ /* what it takes to read the clock */
-        const double first = NOW(), apart = NOW() - first;
+        const double first = {clock.now}, apart = {clock.now} - first;
         reading = apart < reading ? apart : reading;
     }}
-    for (int i = 0; i < {rounds + rounds // 10}; i++) {{
+    for (int i = 0; i < {rounds + warm}; i++) {{
         for (int layer = 0; layer < {len(program.lines)}; layer++)
             took[layer] = 0;
-        before = NOW();
+        before = {clock.now};
         {statement(program)}
-        if (i >= {rounds // 10})
+        if (i >= {warm})
             fwrite(took, sizeof took, 1, stdout);
     }}
     return 0;

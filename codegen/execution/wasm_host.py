@@ -92,6 +92,8 @@ def _wasmtime(
         ("write", [i32, i32], [], write),
         ("microseconds", [], [f64], microseconds),
     )
+    if counts:
+        functions += (("operations", [], [f64], lambda: float(_FUEL - store.get_fuel())),)
     for name, takes, gives, function in functions:
         linker.define_func("host", name, wasmtime.FuncType(takes, gives), function)
     try:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
-from support.tools import ROOT, SHARED
+from support.tools import ROOT, SHARED, require_shared
 
 from edgekit import api
 from edgekit.codegen.compilation import toolchain
@@ -69,6 +69,12 @@ def graph(network: str) -> Graph:
 def program(place: Place) -> Program:
     name, optimize, network = place
     return fit(graph(network), target.load(name), optimize=optimize)
+
+
+def need(network: str) -> None:
+    """Skip the test where the file of a network is not here."""
+    if NETWORKS[network].is_relative_to(SHARED):
+        require_shared(str(NETWORKS[network].relative_to(SHARED)))
 
 
 def planned(place: Place) -> Row:
@@ -141,11 +147,15 @@ def advice(lines: list[str]) -> str:
 
 def read(path: Path = FILE) -> tuple[dict[str, str], dict[Place, Row]]:
     """Versions of compilers by target, and rows."""
-    content = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    compilers = content.pop("compilers", {})
+    return parsed(path.read_text(encoding="utf-8") if path.exists() else "")
+
+
+def parsed(content: str) -> tuple[dict[str, str], dict[Place, Row]]:
+    tables = tomllib.loads(content)
+    compilers = tables.pop("compilers", {})
     rows = {
         (name, optimize, network): row
-        for name, parts in content.items()
+        for name, parts in tables.items()
         for optimize, networks in parts.items()
         for network, row in networks.items()
     }

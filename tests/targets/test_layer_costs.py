@@ -5,7 +5,7 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
-from support.tools import require
+from support.tools import require, require_module
 
 from edgekit import api
 from edgekit.codegen.printing.render import Optimize
@@ -68,10 +68,19 @@ def test_layers_are_measured_only_where_they_are_asked_for() -> None:
     assert api.bench(digits()).layers == ()
 
 
-@pytest.mark.parametrize("target", ["wasm32-simd", "opencl"])
-def test_what_has_no_clock_for_layers_says_so(target: str) -> None:
+def test_layers_in_webassembly_are_counted_in_operations() -> None:
+    require_module("wasmtime")
+    found = api.bench(digits(), target="wasm32-simd", layers=True)
+    assert found.instructions is not None
+    assert all(x.microseconds is None for x in found.layers)
+    counts = [x.instructions or 0 for x in found.layers]
+    assert min(counts) > 0
+    assert sum(counts) == pytest.approx(found.instructions, rel=0.02)
+
+
+def test_what_has_no_clock_for_layers_says_so() -> None:
     with pytest.raises(EdgeKitError) as caught:
-        api.bench(digits(), target=target, layers=True)
+        api.bench(digits(), target="opencl", layers=True)
     assert caught.value.code == "E0503"
     assert "aarch64" in caught.value.hint
 
