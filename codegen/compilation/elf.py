@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 _SYMBOLS, _RELA, _REL = 2, 4, 9  # section types
 _LOADED = 1  # segment type
-_ALLOCATED = 2  # section flag
+WRITABLE, _ALLOCATED = 1, 2  # section flags
 _ARM = 40  # machine
 # Relocations of Arm's jumps that are no calls: a function ends with them.
 _JUMPS = {29, 30, 51, 102}

@@ -16,8 +16,8 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from edgekit.codegen.compilation import toolchain
-from edgekit.codegen.execution import bochs, wasm_host
+from edgekit.codegen.compilation import elf, toolchain
+from edgekit.codegen.execution import bochs, processor, wasm_host
 from edgekit.codegen.printing.pools import has_threads
 from edgekit.core import programs
 from edgekit.core.errors import EdgeKitError
@@ -45,7 +45,7 @@ def why_not_here(target: Target) -> str:
     """Why programs for this target cannot run on this machine; empty where they can."""
     if not target.runner:
         return f"there is no emulator for target {target.name}: it is compiled, not run"
-    missing = [flag for flag in target.cpu_flags if flag not in _cpu_flags()]
+    missing = [flag for flag in target.cpu_flags if flag not in processor.flags()]
     needs = f"target {target.name} needs a processor with {', '.join(missing)}, which this one lacks"
     target = here(target)
     first = shlex.split(target.runner)[0]
@@ -87,7 +87,7 @@ def _release(program: str) -> int:
 
 def here(target: Target) -> Target:
     """The target as programs run on this machine: on an emulated processor, where its own lacks something."""
-    if target.emulator and not set(target.cpu_flags) <= _cpu_flags():
+    if target.emulator and not set(target.cpu_flags) <= processor.flags():
         target = with_runner(target, target.emulator)
     return bochs.emulated(target) if target.runner.split()[:1] == [bochs.BOCHS] else target
 
@@ -111,17 +111,6 @@ def _is_installed(name: str) -> bool:
     if name in ("wasmtime", COUNTER):
         return importlib.util.find_spec("wasmtime") is not None
     return name == NATIVE or bool(wasm_host.browser() if name == "chromium" else programs.find(name))
-
-
-@cache
-def _cpu_flags() -> frozenset[str]:
-    """What the processor of this machine can do, as Linux names it; nothing where that is not said."""
-    try:
-        text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
-    except OSError:
-        return frozenset()
-    lines = (line for line in text.splitlines() if line.startswith("flags"))
-    return frozenset(next(lines, "").partition(":")[2].split())
 
 
 def link_flags(target: Target, compiler: toolchain.Compiler, folder: Path) -> list[str]:
@@ -156,17 +145,29 @@ def executable(name: str) -> str:
 
 
 def link(target: Target, compiler: toolchain.Compiler, arguments: Sequence[str], folder: Path) -> None:
-    """Link a program for this target from what the arguments name, which may be sources, too.
-
-    Floats and divisions that a processor lacks are functions of compiler-rt. zig compiles all of it once for
-    each processor, in 4 seconds, and most programs need none: they are linked without it first.
-    """
+    """Link a program for this target from what the arguments name, which may be sources, too."""
     command = [*arguments, *link_flags(target, compiler, folder)]
+    _link(target, compiler, command, folder)
+    if target.board:
+        _check_sections(folder / command[command.index("-o") + 1])
+
+
+def _link(target: Target, compiler: toolchain.Compiler, command: Sequence[str], folder: Path) -> None:
+    """Floats and divisions that a processor lacks are functions of compiler-rt. zig compiles all of it once
+    for each processor, in 4 seconds, and most programs need none: they are linked without it first."""
     if target.startup and "zig" in compiler.name and "-nostdlib" not in command:
         with contextlib.suppress(EdgeKitError):
             compiler.run([*command, "-nostdlib"], folder)
             return
     compiler.run(command, folder)
+
+
+def _check_sections(program: Path) -> None:
+    """What starts a program on a board copies .data and clears .bss: other data would be zeros."""
+    for section in elf.sections(program.read_bytes()):
+        if section.flags & elf.WRITABLE and section.size and section.name not in (".data", ".bss"):
+            words = f"{program.name} has data in section {section.name}, which would be zeros on the board"
+            raise EdgeKitError("E0602", words, hint="another compiler, and please report it")
 
 
 def compile_flags(target: Target) -> list[str]:

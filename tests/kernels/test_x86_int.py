@@ -120,7 +120,7 @@ def test_integers_of_any_shape(name: str, way: str, tmp_path: Path, monkeypatch:
         rules = tuple(rule for rule in call_rules.RULES if rule not in shortcuts)
         monkeypatch.setattr(call_rules, "RULES", rules)
     bench = Bench(Seeded(len(name + compiler) + len(level)))
-    for family in FAMILIES * (1 if level[1:] or is_emulated(target) else 2):
+    for family in FAMILIES * (1 if level[1:] else 2):
         bench.case(family)
     program = compile_graph(bench.graph(), target)
     assert any(function.startswith("ek_matmul") for function in called(program))

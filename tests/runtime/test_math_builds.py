@@ -21,6 +21,8 @@ from support.runtime_c import (
 )
 from support.tools import require
 
+from edgekit.codegen.execution import processor
+
 HERE = Path(__file__).parent
 HEADERS = sorted(path.name for path in (INCLUDE / "edgekit" / "math").glob("math_*.h"))
 SOURCES = ["math_maps.c", "small_floats.c"]
@@ -83,7 +85,7 @@ def test_every_compiler_gives_the_same_bits(
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="names flags of x86-64")
 def test_contraction_to_fma_keeps_the_bound(build_folder: Path) -> None:
-    if "fma" not in Path("/proc/cpuinfo").read_text().split():
+    if "fma" not in processor.flags():
         pytest.skip("this machine has no FMA instruction")
     scans = load_c(HERE / "math_scan.c", build_folder, "-O3", "-mfma", "-ffp-contract=fast")
     for name in UNARY:

@@ -7,8 +7,9 @@ import pytest
 from support.tools import require
 
 from edgekit.codegen.compilation import toolchain
-from edgekit.codegen.execution import runner
+from edgekit.codegen.execution import processor, runner
 from edgekit.core import target as targets
+from edgekit.core.errors import EdgeKitError
 from edgekit.core.target import Target
 
 INPUT = bytes(range(256)) * 9
@@ -31,6 +32,17 @@ int main(int argc, char **argv)
     return argc == 3 ? atoi(argv[1]) + atoi(argv[2]) : 2;
 }
 """
+# No linker puts the address itself into an instruction that pushes one from the table of addresses.
+ADDRESS = """\
+const int answer = 42;
+int main(void)
+{
+    const int *at;
+    __asm volatile("pushq answer@GOTPCREL(%%rip)\\n\\tpopq %0" : "=r"(at));
+    return *at;
+}
+"""
+ELSEWHERE = '__attribute__((section("fast"))) int number = 42; int main(void) { return number; }'
 CRASH = "int main(void) { __builtin_trap(); }"
 
 
@@ -43,9 +55,8 @@ def emulated(compiler: str) -> Target:
 
 def built(text: str, target: Target, folder: Path) -> Path:
     (folder / "main.c").write_text(text)
-    compiler = toolchain.find(target)
     flags = [*target.cflags, *runner.compile_flags(target), "main.c", "-o", "main"]
-    compiler.run([*flags, *runner.link_flags(target, compiler, folder)], folder)
+    runner.link(target, toolchain.find(target), flags, folder)
     return folder / "main"
 
 
@@ -54,6 +65,17 @@ def test_a_program_gets_what_it_is_given(compiler: str, tmp_path: Path) -> None:
     target = emulated(compiler)
     done = runner.run(target, built(ECHO, target, tmp_path), ["40", "3"], INPUT)
     assert done == runner.FinishedProcess(43, bytes(2 * x % 256 for x in INPUT), "")
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_a_program_finds_what_it_has_the_address_of(compiler: str, tmp_path: Path) -> None:
+    target = emulated(compiler)
+    assert runner.run(target, built(ADDRESS, target, tmp_path), []).code == 42
+
+
+def test_data_that_would_be_zeros_are_seen(tmp_path: Path) -> None:
+    with pytest.raises(EdgeKitError, match="main has data in section fast"):
+        built(ELSEWHERE, emulated("gcc"), tmp_path)
 
 
 def test_a_crash_is_told(tmp_path: Path) -> None:
@@ -76,3 +98,15 @@ def test_only_programs_for_this_processor_are_native() -> None:
     assert runner.is_native(replace(target, cpu_flags=()))
     assert not runner.is_native(replace(target, cpu_flags=("no_such_flag",)))
     assert not runner.is_native(targets.load("cortex-m4"))
+
+
+def test_a_variable_hides_what_a_processor_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processor, "_flags", lambda: frozenset(("sse2", "avx2", "fma", "bmi2", "avx512f")))
+    monkeypatch.delenv(processor.VARIABLE, raising=False)
+    assert processor.flags() == {"sse2", "avx2", "fma", "bmi2", "avx512f"}
+    monkeypatch.setenv(processor.VARIABLE, "avx2")
+    assert processor.flags() == {"sse2", "avx2", "fma", "bmi2"}
+    assert not runner.is_native(targets.load("x86-64-avx512"))
+    monkeypatch.setenv(processor.VARIABLE, "avx3")
+    with pytest.raises(EdgeKitError, match="did you mean avx2"):
+        processor.flags()
