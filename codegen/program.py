@@ -19,6 +19,7 @@ from edgekit.codegen.memory.lifetimes import Scheduled
 from edgekit.codegen.memory.planner import MemoryPlan, Peak, Place, assign
 from edgekit.codegen.memory.sharing import Ports
 from edgekit.codegen.printing.describe import layer_comment
+from edgekit.codegen.printing.integer_ports import IntegerPort, integer_port
 from edgekit.codegen.printing.literal import elements, number
 from edgekit.codegen.printing.names import HEADERS, LONGEST, Names, identifier, readable
 from edgekit.codegen.printing.pointers import ArenaRow, Named, Pointers
@@ -42,6 +43,11 @@ class Port:
     c: str  # the parameter in C
     type: Type
     offset: int | None = None  # in the arena, if that is where it is
+
+    @cached_property
+    def integers(self) -> IntegerPort | None:
+        """What its integers stand for, if constants and functions say it."""
+        return integer_port(self.type)
 
 
 @dataclass(frozen=True)
@@ -279,11 +285,17 @@ def compile_graph(
     if ports == "arena":  # functions are named after them
         taken |= {"run", "selftest", "reset", "state"}
     inputs, outputs = (
-        tuple(Port(n, identifier(n, taken, c), graph.type(n), starts.get(n)) for n in names)
+        tuple(
+            Port(
+                n,
+                identifier(n, taken, c, _port_names(prefix, graph.type(n), ports)),
+                graph.type(n),
+                starts.get(n),
+            )
+            for n in names
+        )
         for names, c, starts in ((graph.inputs, "x", memory.inputs), (graph.outputs, "y", memory.outputs))
     )
-    if ports == "arena":
-        taken |= {f"{prefix}_{port.c}" for port in (*inputs, *outputs)}
     places = {("input", p.name): p for p in inputs} | {("output", p.name): p for p in outputs}
     pool = _Constants(prefix, taken, beside)
     states = beside[0].states if beside and graph.states else tuple(_memos(graph, pool, taken))
@@ -310,6 +322,12 @@ def compile_graph(
         "".join(within),
         {owner: tuple(used.values()) for owner, used in pool.borrowed.items()},
     )
+
+
+def _port_names(prefix: str, type: Type, ports: Ports) -> list[str]:
+    """The forms that the name of an input or output has in C: the parameter, and functions of the header."""
+    functions = ["quantize", "dequantize"] if integer_port(type) else []
+    return ["{}", *[f"{prefix}_{{}}"] * (ports == "arena"), *(f"{prefix}_{{}}_{word}" for word in functions)]
 
 
 class _Constants:

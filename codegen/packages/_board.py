@@ -92,6 +92,7 @@ def render(request: PackageRequest, template: str, **more: object) -> bytes:
             (_room(program, port), _variable(port), port.c) for port in program.inputs if port.type.size
         ],
         "arguments": Code(", ".join([*passed, *["&state"] * bool(program.states), "arena"])),
+        "integer_ports": [port for port in ports if port.integers],
         "meanings": {port.c: meaning(port.type.quant) for port in ports},
         "printed": [
             (port.c, _room(program, port), _printed(port)) for port in program.outputs if port.type.size

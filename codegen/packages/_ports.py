@@ -49,6 +49,7 @@ def values(
         "inputs": inputs,
         "outputs": outputs,
         "ports": ports,
+        "has_integers": any(port["integers"] for port in ports),
         "has_halves": any(port["fraction"] for port in outputs),
         "classes": classes,  # names of values, by the output
         "has_state": bool(program.states),
@@ -86,6 +87,7 @@ def _port(port: Port, kind: str, types: Mapping[str, str], keywords: Collection[
         "is_unsigned": is_unsigned,  # but its type is not
         "size": port.type.size,
         "shape": list(port.type.shape),
+        "integers": port.integers,
         "meaning": ", ".join([words] * bool(words) + ["unsigned"] * is_unsigned),
     }
 

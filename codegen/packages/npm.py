@@ -244,6 +244,7 @@ def _text(
         "ranked": next((port["c"] for port in outputs if port["classes"]), outputs[0]["c"]),
         "one_input": len(inputs) == 1,
         "one_output": len(outputs) == 1,
+        "has_integers": any(port["functions"] for port in (*inputs, *outputs)),
         "takes_bytes": any(port["array"] == "Uint8Array" for port in inputs),
         "takes": inputs[0]["array"] if len(inputs) == 1 else Code("Partial<Inputs>"),
         "gives": outputs[0]["array"] if len(outputs) == 1 else "Outputs",
@@ -329,8 +330,16 @@ def _port(port: Port) -> dict[str, Any]:
         "room": port.type.bytes + -port.type.bytes % 4,  # of whole words
         "meaning": stands_for,
         "words": words,
+        "functions": _functions(port),
         "about": Code(", ".join(f"{key}: {json.dumps(value)}" for key, value in about.items())),
     }
+
+
+def _functions(port: Port) -> Code:
+    """Behind what is said of a port: functions between its integers and numbers."""
+    if not (own := port.integers):
+        return Code("")
+    return Code(f", ...integers({own.scale!r}, {own.zero}, {own.low}, {own.high}, {json.dumps(own.away)})")
 
 
 def package_name(program: Program) -> str:

@@ -67,6 +67,8 @@ def _library(program: Program, optimize: Optimize, binary: bool) -> dict[str, by
     supports = {"types.h"}
     if any(c.dtype.c.startswith("ek_") for c in program.constants) or _half_ports(program):
         supports.add("half.h")
+    if any(port.integers for port in (*program.inputs, *program.outputs)):
+        supports.add("integer_port.h")
     if program.target.cores > 1:
         files |= pool_files(program.target)
     for kernel in program.kernels:
@@ -129,6 +131,7 @@ def _values(program: Program, optimize: Optimize, binary: bool) -> Mapping[str, 
         "signature": Code(", ".join([*ports, "void *arena"])),
         "speed": optimize == "speed",
         "binary": binary,
+        "integer_ports": [p for p in (*program.inputs, *program.outputs) if p.integers],
         "half": _half_ports(program) or any(c.dtype.c.startswith("ek_") for c in program.constants),
         "uses_state": any(place.kind == "state" for place in places),
         "uses_arena": any(place.kind == "arena" for place in places),

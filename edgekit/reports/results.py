@@ -61,7 +61,9 @@ def plain(value: object) -> Any:
     """A value in the types of JSON. What is no finite number is null."""
     match value:
         case Type():
-            return {"dtype": value.dtype.value, "shape": list(value.shape)}
+            quant = value.quant
+            stands_for = {"scale": float(quant.scale[0]), "zero": int(quant.zero[0])} if quant else {}
+            return {"dtype": value.dtype.value, "shape": list(value.shape), **stands_for}
         case Enum():
             return value.value
         case bool() | int() | str() | None:
@@ -133,9 +135,7 @@ def conversion(found: Conversion) -> list[str]:
     rows = [("file", f"{found.file}: {found.name}, {made}")]
     rows += compressed(found.narrow_weights)
     rows += removed(found.removed)
-    rows += [("input", f"{name}  {type}") for name, type in found.inputs.items()]
-    rows += [("output", f"{name}  {type}") for name, type in found.outputs.items()]
-    rows += [("state", f"{name}  {type}") for name, type in found.states.items()]
+    rows += _ports(found)
     rows += [("text", f"tokenizer of {found.tokens:,} tokens")] if found.tokens else []
     return table(rows)
 
@@ -245,15 +245,22 @@ def shortened(name: str) -> str:
     return name if len(name) <= _MAX_NAME else f"{name[: _MAX_NAME - 3]}..."
 
 
+def _ports(found: Conversion | Inspection) -> Iterator[tuple[str, str]]:
+    """Inputs, outputs and states, with what their integers stand for."""
+    for kind, types in (("input", found.inputs), ("output", found.outputs), ("state", found.states)):
+        for name, type in types.items():
+            quant = type.quant
+            stands_for = f", scale {quant.scale[0]:.6g}, zero {quant.zero[0]}" if quant else ""
+            yield kind, f"{name}  {type}{stands_for}"
+
+
 def inspection(found: Inspection, *, verbose: bool) -> list[str]:
     rows: list[tuple[object, ...]] = [("model", found.name)]
     if found.source.file:
         rows.append(("source", f"{found.source.file} ({found.source.format})"))
     if found.source.producer:
         rows.append(("made by", found.source.producer))
-    rows += [("input", f"{name}  {type}") for name, type in found.inputs.items()]
-    rows += [("output", f"{name}  {type}") for name, type in found.outputs.items()]
-    rows += [("state", f"{name}  {type}") for name, type in found.states.items()]
+    rows += _ports(found)
     rows += [
         ("parameters", f"{found.parameters:,} in {size(found.weight_bytes)}"),
         ("MACs", f"{found.macs:,}"),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support import integer_ports
 from support.nets import Net
 from support.node_tools import BROWSER_TESTS, node, node_tools, output
 from support.npm_packages import in_node, package, run_script, simulated, small_digits
@@ -187,3 +188,28 @@ def test_pixels_become_inputs(digits: Path) -> None:
     found = json.loads(run_script(digits, script).splitlines()[0])
     assert np.abs(np.array(found) - expected).max() <= 1  # a half may go either way
     assert len(set(found)) > 30
+
+
+QUANTIZE = """\
+import { readFileSync, writeFileSync } from "node:fs";
+import { inputs, outputs } from "./integers.js";
+const bytes = readFileSync("numbers");
+const numbers = new Float32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
+const arrays = { int8: Int8Array, uint8: Uint8Array, int16: Int16Array };
+for (const [name, { type, scale, zero, quantize, dequantize }] of Object.entries(inputs)) {
+  if (!quantize) continue;
+  const made = Array.from(numbers, quantize);
+  if (dequantize(zero + 1) !== Math.fround(scale)) throw new Error(name);
+  writeFileSync(`${name}.integers`, arrays[type].from(made));
+  writeFileSync(`${name}.reals`, Float32Array.from(made, dequantize));
+}
+if (Object.values(outputs).filter((port) => port.quantize).length !== 4) throw new Error("outputs");
+"""
+
+
+def test_integers_of_numbers_are_those_of_the_simulator(tmp_path: Path) -> None:
+    made = package(integer_ports.program().graph, tmp_path)
+    (made / "quantize.mjs").write_text(QUANTIZE)
+    integer_ports.given(made)
+    node(made / "quantize.mjs", folder=made)
+    integer_ports.check(made)

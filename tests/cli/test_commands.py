@@ -11,8 +11,12 @@ from support.onnx_models import model, node
 from support.tools import require
 
 import edgekit
+from edgekit import save
 from edgekit.codegen.compilation import toolchain
+from edgekit.core.builder import Builder
+from edgekit.core.ops.reshape import Reshape
 from edgekit.core.target import Target
+from edgekit.core.types import DType, Quant, Type
 
 
 def test_version(cli: CommandLine) -> None:
@@ -71,6 +75,15 @@ def test_the_content_of_a_file_decides_what_it_is(cli: CommandLine, folder: Path
 
 
 # inspect
+
+
+def test_inspect_says_what_integers_stand_for(cli: CommandLine, folder: Path) -> None:
+    b = Builder()
+    x = b.input("x", Type(DType.U8, (1, 4), Quant((0.0625,), (3,))))
+    save(b.graph("ports", [x], [b.one(Reshape((4,)), x)]), folder / "ports.ek")
+    assert "input       x  u8[1,4], scale 0.0625, zero 3\n" in cli.ok("inspect", "ports.ek").out
+    found = cli.ok("inspect", "ports.ek", "--json").json["inputs"]["x"]
+    assert found == {"dtype": "u8", "shape": [1, 4], "scale": 0.0625, "zero": 3}
 
 
 def test_inspect_tells_what_is_in_a_model(cli: CommandLine) -> None:

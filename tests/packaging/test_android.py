@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from support import integer_ports
 from support.android_packages import FAST, check_runs, runs
 from support.language_packages import (
     CLASSES,
@@ -20,6 +21,7 @@ from support.nets import Net
 from support.tools import ROOT, require
 
 from edgekit.codegen.lowering.compact_weights import fit
+from edgekit.codegen.packages._language import Language
 from edgekit.codegen.program import Program
 from edgekit.codegen.verification.selftest import prepare
 from edgekit.core import target as targets
@@ -160,3 +162,55 @@ def test_unsigned_numbers_are_described(tmp_path: Path) -> None:
     assert rows["| input `fn`"] == "unsigned |"
     assert rows["| input `type`"] == "the bits of bf16 |"
     assert rows["| input `func`"] == "itself |"
+
+
+QUANTIZE = """\
+import edgekit.integers.Model;
+import java.io.*;
+import java.nio.*;
+import java.nio.file.*;
+
+public class Quantize {
+    static void put(ByteBuffer to, byte made) {
+        to.put(made);
+    }
+
+    static void put(ByteBuffer to, short made) {
+        to.putShort(made);
+    }
+
+    static void write(String name, ByteBuffer made) throws IOException {
+        Files.write(Paths.get(name), java.util.Arrays.copyOf(made.array(), made.position()));
+    }
+
+    public static void main(String[] given) throws IOException {
+        FloatBuffer numbers = ByteBuffer.wrap(Files.readAllBytes(Paths.get("numbers")))
+            .order(ByteOrder.LITTLE_ENDIAN).asFloatBuffer();
+        int count = numbers.remaining();
+CASES
+    }
+}
+"""
+QUANTIZE_CASE = """\
+        ByteBuffer {c} = ByteBuffer.allocate(4 * count).order(ByteOrder.LITTLE_ENDIAN);
+        ByteBuffer {c}Reals = ByteBuffer.allocate(4 * count).order(ByteOrder.LITTLE_ENDIAN);
+        for (int i = 0; i < count; i++) {{
+            put({c}, Model.{c}Quantize(numbers.get(i)));
+            {c}Reals.putFloat(Model.{c}Dequantize(Model.{c}Quantize(numbers.get(i))));
+        }}
+        if (Model.{upper}_SCALE * (float) (7 - Model.{upper}_ZERO) != Model.{c}Dequantize(({type}) 7)) {{
+            throw new AssertionError("{c}");
+        }}
+        write("{c}.integers", {c});
+        write("{c}.reals", {c}Reals);
+"""
+
+
+def test_integers_of_numbers_are_those_of_the_simulator(tmp_path: Path) -> None:
+    package, types = made("android", integer_ports.program(), tmp_path), Language("android").about["types"]
+    ports = {name: types[integer_ports.PORTS[name].dtype.c] for name in integer_ports.CASES}
+    cases = [QUANTIZE_CASE.format(c=name, upper=name.upper(), type=type) for name, type in ports.items()]
+    (package / "Quantize.java").write_text(QUANTIZE.replace("CASES\n", "".join(cases)))
+    integer_ports.given(package)
+    ran(*compiled(package, "Quantize.java"), "Quantize", folder=package)
+    integer_ports.check(package)

@@ -5,6 +5,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from support import integer_ports
 from support.language_packages import (
     CLASSES,
     Steps,
@@ -190,3 +191,41 @@ def test_nuget_finds_libraries_of_other_systems(
     (item,) = ElementTree.parse(package / "digits.csproj").iter("None")
     assert item.attrib["Update"] == library
     assert item.attrib["PackagePath"] + item.attrib["Link"] == library
+
+
+QUANTIZE = """\
+using System;
+using System.IO;
+using EdgeKit.Integers;
+
+static class Quantize
+{
+    static void Main()
+    {
+        var bytes = File.ReadAllBytes("numbers");
+        var numbers = new float[bytes.Length / 4];
+        Buffer.BlockCopy(bytes, 0, numbers, 0, bytes.Length);
+CASES
+    }
+}
+"""
+QUANTIZE_CASE = """\
+        using (var made = new BinaryWriter(File.Create("{c}.integers")))
+        using (var reals = new BinaryWriter(File.Create("{c}.reals")))
+            foreach (float number in numbers)
+            {{
+                made.Write(Model.{pascal}Quantize(number));
+                reals.Write(Model.{pascal}Dequantize(Model.{pascal}Quantize(number)));
+            }}
+        if (Model.{pascal}Scale * (float)(7 - Model.{pascal}Zero) != Model.{pascal}Dequantize(7))
+            throw new Exception("{c}");
+"""
+
+
+def test_integers_of_numbers_are_those_of_the_simulator(tmp_path: Path) -> None:
+    package = made("csharp", integer_ports.program(), tmp_path)
+    cases = [QUANTIZE_CASE.format(c=name, pascal=name.title()) for name in integer_ports.CASES]
+    (package / "Quantize.cs").write_text(QUANTIZE.replace("CASES\n", "".join(cases)))
+    integer_ports.given(package)
+    ran("mono", compiled(package, "Quantize.cs"), folder=package)
+    integer_ports.check(package)

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from support import integer_ports
 from support.go_command import settings
 from support.language_packages import (
     CLASSES,
@@ -121,7 +122,7 @@ def modules(test: SelfTest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of modules."""
     require("gcc")
     folder = tmp_path_factory.mktemp("go")
-    for program in (small(), several("func"), stream()):
+    for program in (small(), several("func"), stream(), integer_ports.program()):
         made("go", program, folder, test if program.name == "digits" else None)
     return folder
 
@@ -174,3 +175,62 @@ def test_gofmt_has_nothing_to_say(tmp_path: Path) -> None:
     for program in (several("func"), stream(), small()):
         package = made("go", program, tmp_path, classes=CLASSES if program.name == "digits" else ())
         assert ran(require("gofmt"), "-l", ".", folder=package) == ""
+
+
+QUANTIZE = """\
+package integers_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"os"
+	"testing"
+
+	"edgekit.local/integers"
+)
+
+func write(name string, items any) {
+	var found bytes.Buffer
+	if err := binary.Write(&found, binary.LittleEndian, items); err != nil {
+		panic(err)
+	}
+	if err := os.WriteFile(name, found.Bytes(), 0o600); err != nil {
+		panic(err)
+	}
+}
+
+func TestQuantizes(t *testing.T) {
+	given, err := os.ReadFile("numbers")
+	if err != nil {
+		t.Fatal(err)
+	}
+	numbers := make([]float32, len(given)/4)
+	if err := binary.Read(bytes.NewReader(given), binary.LittleEndian, numbers); err != nil {
+		t.Fatal(err)
+	}
+	reals := make([]float32, len(numbers))
+CASES
+}
+"""
+QUANTIZE_CASE = """\
+	{c}Made := make([]{type}, len(numbers))
+	for i, number := range numbers {{
+		{c}Made[i] = integers.{pascal}Quantize(number)
+		reals[i] = integers.{pascal}Dequantize({c}Made[i])
+	}}
+	if integers.{pascal}Scale*float32(7-integers.{pascal}Zero) != integers.{pascal}Dequantize(7) {{
+		t.Fatal("{c}")
+	}}
+	write("{c}.integers", {c}Made)
+	write("{c}.reals", reals)
+"""
+
+
+def test_integers_of_numbers_are_those_of_the_simulator(modules: Path) -> None:
+    package, types = modules / "go/integers", Language("go").about["types"]
+    ports = {name: types[integer_ports.PORTS[name].dtype.c] for name in integer_ports.CASES}
+    cases = [QUANTIZE_CASE.format(c=name, pascal=name.title(), type=type) for name, type in ports.items()]
+    (package / "quantize_test.go").write_text(QUANTIZE.replace("CASES\n", "".join(cases)))
+    integer_ports.given(package)
+    go("test", "-run", "TestQuantizes", folder=package)
+    integer_ports.check(package)

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support import integer_ports
 from support.language_packages import CLASSES, Steps, check_ranked, made, ran, ranked, several, small, stream
 from support.tools import ROOT, require
 
@@ -104,3 +105,11 @@ def test_the_example_is_python(tmp_path: Path) -> None:
         ast.parse(
             (made("micropython", program, tmp_path, classes=classes) / "example/classify.py").read_text()
         )
+
+
+def test_integers_of_numbers_are_those_of_the_simulator(tmp_path: Path) -> None:
+    package = made("micropython", integer_ports.program(), tmp_path)
+    integer_ports.given(package)
+    sizes = [(name, str(integer_ports.PORTS[name].dtype.bytes)) for name in integer_ports.CASES]
+    ran(compiled(package), "quantize", *(word for pair in sizes for word in pair), folder=package)
+    integer_ports.check(package)

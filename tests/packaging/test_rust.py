@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from support import integer_ports
 from support.cargo import configure, settings
 from support.language_packages import (
     CLASSES,
@@ -108,7 +109,7 @@ def workspace(test: SelfTest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("rust")
     configure(folder)
     (folder / "Cargo.toml").write_text('[workspace]\nmembers = ["rust/*"]\n')
-    for program in (small(), several("match"), stream()):
+    for program in (small(), several("match"), stream(), integer_ports.program()):
         known = (test, CLASSES) if program.name == "digits" else ()
         made("rust", program, folder, *known)
     program, sample = ranked()
@@ -159,10 +160,14 @@ def test_rustfmt_and_clippy_have_nothing_to_say(workspace: Path) -> None:
     require("cargo-clippy")
     rustfmt = require("rustfmt")
     shipped = ("build.rs", "src/lib.rs", "examples/classify.rs", "tests/self_test.rs")
-    names = ("digits", "match", "ranked", "stream")
+    names = ("digits", "integers", "match", "ranked", "stream")
     files = [f"rust/{name}/{path}" for name in names for path in shipped]
     ran(rustfmt, "--check", "--edition=2021", *files, folder=workspace, **settings(workspace))
-    for what in (("-p", "ranked", "--example", "classify"), ("-p", "stream", "--no-default-features")):
+    for what in (
+        ("-p", "ranked", "--example", "classify"),
+        ("-p", "stream", "--no-default-features"),
+        ("-p", "integers"),
+    ):
         cargo("clippy", *what, "--", "-D", "warnings", folder=workspace)
 
 
@@ -177,3 +182,32 @@ def test_the_build_script_compiles_for_boards(workspace: Path) -> None:
     said = ran("arm-none-eabi-readelf", "-hs", archive, folder=workspace)
     assert re.search(r"Machine: +ARM\b", said)
     assert re.search(r"GLOBAL .* board_run\b", said)
+
+
+QUANTIZE = """\
+#[test]
+fn quantizes() {
+    let bytes = std::fs::read("numbers").unwrap();
+    let numbers: Vec<f32> = bytes.chunks(4).map(|b| f32::from_le_bytes(b.try_into().unwrap())).collect();
+CASES
+}
+"""
+QUANTIZE_CASE = """\
+    let made: Vec<_> = numbers.iter().map(|number| integers::Model::{c}_quantize(*number)).collect();
+    let reals: Vec<_> = made.iter().map(|integer| integers::Model::{c}_dequantize(*integer)).collect();
+    let one = integers::Model::{upper}_SCALE * (7 - integers::Model::{upper}_ZERO) as f32;
+    assert_eq!(one, integers::Model::{c}_dequantize(7));
+    let made: Vec<u8> = made.iter().flat_map(|made| made.to_le_bytes()).collect();
+    let reals: Vec<u8> = reals.iter().flat_map(|real| real.to_le_bytes()).collect();
+    std::fs::write("{c}.integers", made).unwrap();
+    std::fs::write("{c}.reals", reals).unwrap();
+"""
+
+
+def test_integers_of_numbers_are_those_of_the_simulator(workspace: Path) -> None:
+    package = workspace / "rust/integers"
+    cases = [QUANTIZE_CASE.format(c=name, upper=name.upper()) for name in integer_ports.CASES]
+    (package / "tests/quantizes.rs").write_text(QUANTIZE.replace("CASES\n", "".join(cases)))
+    integer_ports.given(package)
+    cargo("test", "-q", "-p", "integers", "--test", "quantizes", folder=workspace)
+    integer_ports.check(package)

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from support import integer_ports
 from support.language_packages import CLASSES, Steps, made, ran, several, small, stream
 from support.swift_packages import nodes_of, parsed
 from support.tools import require
@@ -92,7 +93,9 @@ def test_c_of_the_module_gives_the_numbers_of_the_simulator(
 
 
 @pytest.mark.parametrize(
-    "program", [small(), several(), stream(), small("macos-aarch64", "wide")], ids=lambda p: p.name
+    "program",
+    [small(), several(), stream(), small("macos-aarch64", "wide"), integer_ports.program()],
+    ids=lambda p: p.name,
 )
 def test_swift_can_be_parsed(program: Program, tmp_path: Path) -> None:
     """There is no Swift compiler for the machines of these tests."""

@@ -36,7 +36,7 @@ class Quantize(Op):
     def integer(self, args: Sequence[Array], ins: Sequence[Type], outs: Sequence[Type]) -> tuple[Array, ...]:
         quant = quant_of(outs[0])
         low, high = fixed.int_range(self.dtype)
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):  # NaN may be signaling
             scaled = args[0] / np.float32(quant.scale[0])
         rounded = np.rint(scaled) if quant.rounding == "E" else fixed.round_half_away(scaled)
         return (np.nan_to_num(rounded + quant.zero[0]).clip(low, high).astype(self.dtype.numpy),)

@@ -1,9 +1,11 @@
 /* Runs a module: drive INPUTS TYPECODE:BYTES... names how many inputs there are, and all ports, inputs first.
- * `drive NAME` prints the strings of a tuple, with their bytes in front. It reads the inputs of each run from `given` and writes the outputs to `found`, twice, with a reset in front. */
+ * `drive NAME` prints the strings of a tuple, with their bytes in front. `drive quantize PORT BYTES...` reads floats from
+ * `numbers` and writes what each port makes of them, of so many bytes, to PORT.integers and PORT.reals. The first reads the inputs of each run from `given` and writes the outputs to `found`, twice, with a reset in front. */
 #include "py/objstr.h"
 #include "py/objtuple.h"
 #include "py/runtime.h"
 
+#include <ctype.h>
 #include <string.h>
 
 const mp_obj_type_t mp_type_module = {"module", NULL, NULL}, mp_type_str = {"str", NULL, NULL},
@@ -31,8 +33,48 @@ static int strings(const mp_rom_obj_tuple_t *tuple)
     return 0;
 }
 
+static const mp_fun_t *function(const char *port, const char *word)
+{
+    char name[64];
+    snprintf(name, sizeof name, "MP_QSTR_%s_%s", port, word);
+    return find(registered->globals, name);
+}
+
+static int quantize(const char *port, size_t bytes)
+{
+    const mp_fun_t *there = function(port, "quantize"), *back = function(port, "dequantize");
+    char name[64];
+    snprintf(name, sizeof name, "%s.integers", port);
+    FILE *from = fopen("numbers", "rb"), *integers = fopen(name, "wb");
+    snprintf(name, sizeof name, "%s.reals", port);
+    FILE *reals = fopen(name, "wb");
+    float number;
+    while (fread(&number, sizeof number, 1, from) == 1) {
+        mp_obj_t integer = there->one(&number);
+        fwrite(&integer, bytes, 1, integers);
+        fwrite(back->one(integer), sizeof number, 1, reals);
+    }
+    snprintf(name, sizeof name, "%s_ZERO", port);
+    for (char *at = name; *at; at++) {
+        *at = (char)toupper(*at);
+    }
+    char zero[80];
+    snprintf(zero, sizeof zero, "MP_QSTR_%s", name);
+    mp_obj_t next = (mp_obj_t)((intptr_t)find(registered->globals, zero) + 1);
+    const int wrong = *(float *)back->one(next) != *(float *)function(port, "scale")->none();
+    return wrong || fclose(from) || fclose(integers) || fclose(reals);
+}
+
 int main(int count, char **words)
 {
+    if (count > 2 && !strcmp(words[1], "quantize")) {
+        for (int i = 2; i < count; i += 2) {
+            if (quantize(words[i], strtoul(words[i + 1], NULL, 10))) {
+                return 6;
+            }
+        }
+        return 0;
+    }
     if (count == 2) {
         return strings(find(registered->globals, words[1]));
     }

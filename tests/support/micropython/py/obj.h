@@ -27,6 +27,7 @@ typedef struct {
     size_t least, most;
     mp_obj_t (*one)(mp_obj_t);
     mp_obj_t (*several)(size_t, const mp_obj_t *);
+    mp_obj_t (*none)(void);
 } mp_fun_t;
 struct mp_obj_type {
     const char *name;
@@ -56,14 +57,17 @@ extern const char *const registered_name;
 #define MP_ERROR_TEXT(text) text
 #define MP_OBJ_TO_PTR(object) ((void *)(object))
 #define MP_OBJ_FROM_PTR(pointer) ((mp_obj_t)(pointer))
+#define MP_OBJ_NEW_SMALL_INT(number) ((mp_obj_t)(intptr_t)(number))
+#define MICROPY_PY_BUILTINS_FLOAT 1
 #define mp_const_none ((mp_obj_t)0)
 #define MP_ROM_QSTR(name) #name
 #define MP_ROM_INT(number) ((mp_rom_obj_t)(intptr_t)(number))
 #define MP_ROM_PTR(pointer) (pointer)
 #define MP_DEFINE_CONST_DICT(name, table) const mp_obj_dict_t name = {sizeof(table) / sizeof *(table), table}
-#define MP_DEFINE_CONST_FUN_OBJ_1(name, function) const mp_fun_t name = {1, 1, function, NULL}
+#define MP_DEFINE_CONST_FUN_OBJ_0(name, function) const mp_fun_t name = {0, 0, NULL, NULL, function}
+#define MP_DEFINE_CONST_FUN_OBJ_1(name, function) const mp_fun_t name = {1, 1, function, NULL, NULL}
 #define MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(name, least, most, function)                                     \
-    const mp_fun_t name = {least, most, NULL, function}
+    const mp_fun_t name = {least, most, NULL, function, NULL}
 #define MP_DEFINE_CONST_OBJ_TYPE(type, name, flags, make_new, maker, locals_dict, dict)                      \
     const mp_obj_type_t type = {#name, maker, dict}
 #define MP_REGISTER_MODULE(name, module)                                                                     \
@@ -93,6 +97,23 @@ static inline void *standin_malloc(size_t size, const mp_obj_type_t *type)
     return made;
 }
 #define mp_obj_malloc(struct_type, type) ((struct_type *)standin_malloc(sizeof(struct_type), type))
+
+static inline intptr_t mp_obj_get_int(mp_obj_t number)
+{
+    return (intptr_t)number;
+}
+
+static inline float mp_obj_get_float_to_f(mp_obj_t number)
+{
+    return *(const float *)number;
+}
+
+static inline mp_obj_t mp_obj_new_float_from_f(float number)
+{
+    float *made = malloc(sizeof *made);
+    *made = number;
+    return made;
+}
 
 static inline mp_obj_t mp_obj_new_bool(bool value)
 {
