@@ -13,6 +13,7 @@ from edgekit.codegen.kernels.contracts import COMMENT, FIELD
 from edgekit.codegen.kernels.kernel_files import Variant
 from edgekit.codegen.kernels.pack import stored_dtype
 from edgekit.codegen.kernels.selection import cheapest
+from edgekit.codegen.kernels.support_headers import INCLUDE, support_files, supports
 from edgekit.codegen.kernels.symbols import by_first_rule, instance_name, kernel_id
 from edgekit.codegen.kernels.variants import fitting, layouts, variant_named
 from edgekit.core.ops import Call
@@ -21,18 +22,8 @@ from edgekit.core.ops._strided import RANK
 from edgekit.core.target import Target
 from edgekit.core.types import DType
 
-_WIDTH = re.compile(r"^#define EK_WIDE\(name\) (\w+)##name$", re.MULTILINE)
-_OF_WIDTH = re.compile(
-    r"^(?:EK_INLINED?\b[^;{(]*?\bEK_WIDE\((\w+)\)\(|struct EK_WIDE\((\w+)\) \{)", re.MULTILINE
-)
-_INCLUDE = re.compile(r'^#include ["<]edgekit/(?:\w+/)*([\w.]+)[">]\n', re.MULTILINE)
 _PUSHED = re.compile(r"^ ?\*? ?stack (\d+)\b", re.MULTILINE)
 _ASSEMBLY = re.compile(r"^static EK_ASSEMBLY \w+ \*?(\w+)\(", re.MULTILINE)
-_DEFINED = re.compile(
-    r"^(?:(?:EK_(?:INLINE|INLINED|COMPACT)|static (?:inline|EK_ASSEMBLY|EK_SHARED)) [\w *]*?\b(ek_\w+)\("
-    r"|#define (EK_\w+)|typedef .*?\b(ek_\w+);|struct (ek_\w+))",
-    re.MULTILINE,
-)
 _SCRATCH = re.compile(r"(?<!\bscratch)(,\s*const struct EK_STRUCT \*p\);)")  # unless it has some
 _MEETING = re.compile(r"\bEK_RESTRICT (?=(?:x|y|image)\b)")
 
@@ -146,14 +137,14 @@ def _instantiate(
         header = _SCRATCH.sub(r", uint8_t *EK_RESTRICT scratch\1", header)
     if variant.order:
         text, header = may_meet(text), may_meet(header)
-    included = _INCLUDE.findall(text)
+    included = INCLUDE.findall(text)
     given = [macro for macro, operand in _OPTIONAL.items() if operand.search(header)]
     tokens |= _stored_types(variant.pack, header)
     text, header = _substitute(text, tokens, given), _substitute(header, tokens, given)
     guard = f"EDGEKIT_{name.upper()}_H"
     header = header.replace(f"EDGEKIT_{contract[:-2].upper()}_H", guard)
-    supports = tuple(sorted(_supports(header + text, included, (variant.isa, *isas))))
-    includes = "".join(f'#include "{h}"\n' for h in supports)
+    needed = tuple(sorted(supports(header + text, included, (variant.isa, *isas))))
+    includes = "".join(f'#include "{h}"\n' for h in needed)
     header = _place_includes(header, contract, includes)
     text = _place_includes(text, contract, f'#include "{name}.h"\n')
     pointers, fields = _signature(header, name)
@@ -165,9 +156,7 @@ def _instantiate(
     if notes := _layout_notes(pack, variant.fold):
         header = header.replace("EK_KERNEL void", f"{notes}EK_KERNEL void", 1)
     header = _behind_includes(header, f"\n#define EDGEKIT_{name.upper()}_INTERFACE 0x{interface}\n")
-    return Kernel(
-        name, f"ek_{name}__{variant.isa}", header, text, fields, pack, pointers, supports, interface
-    )
+    return Kernel(name, f"ek_{name}__{variant.isa}", header, text, fields, pack, pointers, needed, interface)
 
 
 def _stored_types(layouts: Mapping[str, str], header: str) -> Iterator[tuple[str, str]]:
@@ -196,7 +185,7 @@ def _layout_notes(layouts: Mapping[str, str], folds: Mapping[str, tuple[int, str
 
 def _interface(header: str, variant: Variant) -> str:
     """A hash of the contract's code, of layouts, and of what a plan of memory relies on."""
-    code = " ".join(_INCLUDE.sub("", COMMENT.sub("", header)).split())
+    code = " ".join(INCLUDE.sub("", COMMENT.sub("", header)).split())
     promises = (variant.pack, variant.fold, variant.scratch, variant.order, variant.apart)
     return _hash(code, *map(repr, promises))
 
@@ -284,81 +273,10 @@ def _drop_trivial(text: str) -> str:
 
 def _place_includes(text: str, contract: str, includes: str) -> str:
     """Replace the includes of a generic file by those that the instance needs."""
-    found = list(_INCLUDE.finditer(text))
+    found = list(INCLUDE.finditer(text))
     assert found, f"{contract}: no #include of an edgekit header"
     head, tail = text[: found[0].start()], text[found[0].start() :]
-    return head + includes + _INCLUDE.sub("", tail)
-
-
-@cache
-def _definitions() -> Mapping[str, tuple[str, ...]]:
-    """Which headers of the runtime define each inline function, macro or type that kernels may use. Those of
-    instruction sets define the same names."""
-    found: dict[str, tuple[str, ...]] = {}
-    for header in contracts.headers():
-        if header == "generic.h" or "EK_FN" in contracts.header(header):
-            continue
-        for names in _DEFINED.findall(COMMENT.sub("", contracts.header(header))):
-            name = "".join(names)  # one of them
-            found[name] = (*found.get(name, ()), header)
-    wide: dict[str, tuple[str, ...]] = {}
-    for header, name in _of_widths():
-        wide[name] = (*wide.get(name, ()), header)
-    return wide | found
-
-
-def _of_widths() -> Iterator[tuple[str, str]]:
-    """Headers of a width of vectors, and what a text that they include defines for it as EK_WIDE(name)."""
-    for header in contracts.headers():
-        prefix = _WIDTH.search(contracts.header(header))
-        for other in _support_file(header)[1] if prefix else ():
-            if prefix and not _WIDTH.search(contracts.header(other)):
-                names = _OF_WIDTH.findall(contracts.header(other))
-                yield from ((header, prefix[1] + "".join(each)) for each in names)
-
-
-def _supports(text: str, included: Sequence[str], isas: Sequence[str]) -> set[str]:
-    """The headers that define what a text uses: those that it includes go first, then those that are named
-    after the best instruction set and what these include, then those of the next set. Conversions of 16-bit
-    floats hide behind macros."""
-    sets = [f"_{isa}.h" for isa in isas]
-    used = set(re.findall(r"\b(?:ek|EK)_\w+\b", COMMENT.sub("", text)))
-    found = set()
-    for name in used & _definitions().keys():
-        headers = _definitions()[name]
-        own = [header for header in headers if header in included]
-        for ending in sets:
-            own += [header for header in headers if header.endswith(ending)]
-            own += [header for header in headers if header in _included_by(ending)]
-        found.add((own or list(headers))[0])
-    if used & {f"EK_{verb}_{t}" for verb in ("LOAD", "STORE") for t in ("f16", "bf16")}:
-        found.add("half.h")
-    return found | {"types.h"}
-
-
-@cache
-def _included_by(ending: str) -> frozenset[str]:
-    """The headers that those whose names end so include."""
-    named = [header for header in contracts.headers() if header.endswith(ending)]
-    return frozenset(name for name, _ in support_files(named)) - {*named}
-
-
-def support_files(headers: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """(name, text) of support headers and of what they include, with includes made relative to each other."""
-    queue, seen = list(headers), set(headers)
-    while queue:
-        header = queue.pop()
-        text, included = _support_file(header)
-        queue += (name for name in included if name not in seen)
-        seen.update(included)
-        yield header, text
-
-
-@cache
-def _support_file(header: str) -> tuple[str, tuple[str, ...]]:
-    """Its text in a library, and the headers that it includes, each once."""
-    text = contracts.header(header)
-    return _INCLUDE.sub(r'#include "\1"\n', text), tuple(dict.fromkeys(_INCLUDE.findall(text)))
+    return head + includes + INCLUDE.sub("", tail)
 
 
 _ARGUMENT = re.compile(r"(const )?(\w+) \*\s*(?:EK_RESTRICT )?(\w+)$")

@@ -14,7 +14,8 @@ import jinja2
 
 import edgekit
 from edgekit.codegen.gpu import render as gpu
-from edgekit.codegen.kernels.sources import Field, support_files
+from edgekit.codegen.kernels.sources import Field
+from edgekit.codegen.kernels.support_headers import support_files
 from edgekit.codegen.layer_functions import layer_functions
 from edgekit.codegen.lowering.branches import Loop
 from edgekit.codegen.printing.literal import elements, lines, stored

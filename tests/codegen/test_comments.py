@@ -7,7 +7,7 @@ from support.every_kernel import graphs
 
 from edgekit.codegen.kernels import contracts
 from edgekit.codegen.kernels.kernel_files import Variant, all_variants
-from edgekit.codegen.kernels.sources import support_files
+from edgekit.codegen.kernels.support_headers import support_files
 from edgekit.codegen.printing.render import _with_short_lines, render
 from edgekit.codegen.program import compile_graph
 from edgekit.core import target as targets

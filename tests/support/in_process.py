@@ -12,7 +12,8 @@ import numpy as np
 from support.generated import compiled
 
 from edgekit.codegen.execution.driver import FLAGS
-from edgekit.codegen.kernels.sources import Field, Kernel, support_files
+from edgekit.codegen.kernels.sources import Field, Kernel
+from edgekit.codegen.kernels.support_headers import support_files
 from edgekit.codegen.lowering.branches import Guard
 from edgekit.codegen.printing.literal import restored, stored
 from edgekit.codegen.program import BranchTest, Program
