@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -62,7 +63,7 @@ def wanted(
             if field == "raw":
                 value = number_formats.among(value, RAW)
             else:
-                value = tuple(map(float, value if isinstance(value, Sequence) else [value]))
+                value = tuple(map(float, [value] if isinstance(value, Real) else value))
             found[known] = replace(found.get(known, Normalization()), **{field: value})
     return found
 

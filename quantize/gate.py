@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from edgekit.core import simulate
+from edgekit.core.arguments import array, check_fields
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
 from edgekit.core.progress import Progress
@@ -26,6 +27,9 @@ class Gate:
     labels: Array | None = None
 
     def __post_init__(self) -> None:
+        check_fields(self)
+        if self.labels is not None:
+            object.__setattr__(self, "labels", labels(array(self.labels), "labels="))
         if self.max_drop is not None and self.labels is None:
             raise EdgeKitError(
                 "E0101",
@@ -145,16 +149,17 @@ def chosen(result: Array) -> int:
     return int(result.argmax()) if result.size > 1 else int(result.item() > 0.5)
 
 
-def labels(array: Array, name: str) -> Array:
+def labels(given: Array, name: str) -> Array:
     """Class numbers, from numbers or from rows with a one."""
-    if array.ndim == 2 and array.shape[1] > 1:
-        array = array.argmax(axis=1)
-    whole = np.asarray(array).reshape(-1)
-    if array.size != len(array) or not (np.issubdtype(whole.dtype, np.number) and (whole % 1 == 0).all()):
-        shape = ",".join(map(str, array.shape))
+    is_real = given.dtype.kind in "biuf"
+    if is_real and given.ndim == 2 and given.shape[1] > 1:
+        given = given.argmax(axis=1)
+    whole = given.reshape(-1)
+    if not (is_real and given.shape[:1] == (given.size,) and (whole % 1 == 0).all()):
+        shape = ",".join(map(str, given.shape))
         raise EdgeKitError(
             "E0102",
-            f"{name} holds {array.dtype}[{shape}], which are no labels",
+            f"{name} holds {given.dtype}[{shape}], which are no labels",
             hint="a class number a sample",
         )
     return whole.astype(np.int64)

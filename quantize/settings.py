@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from edgekit.core import number_formats, suggest
+from edgekit.core.arguments import check_fields
 from edgekit.core.errors import EdgeKitError
 from edgekit.quantize.calibration.observe import RANGES
 from edgekit.quantize.calibration.search_budget import PASSES
@@ -50,6 +51,7 @@ class Settings:
     strict_int8: bool = False  # without a gate, too noisy layers stay in int8 (or int4) all the same
 
     def __post_init__(self) -> None:
+        check_fields(self)
         for name, value in self._canonical().items():
             object.__setattr__(self, name, value)
         if not 0 <= self.group <= MAX_GROUP:

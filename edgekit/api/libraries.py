@@ -22,6 +22,7 @@ from edgekit.codegen.memory.sharing import Ports
 from edgekit.codegen.printing.render import Optimize, Weights
 from edgekit.codegen.verification.verify import Verification
 from edgekit.core import simulate
+from edgekit.core.arguments import checked
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
 from edgekit.core.progress import Progress
@@ -32,6 +33,7 @@ from edgekit.samples import arrays
 
 
 @renamed_keyword("tell", "progress")
+@checked
 def build(
     model: Model,
     folder: str | PathLike[str] | None = None,
@@ -89,6 +91,7 @@ def build(
 
 
 @renamed_keyword("tell", "progress")
+@checked
 def run(
     model: Model,
     inputs: Inputs,
@@ -116,6 +119,7 @@ def run(
 
 
 @renamed_keyword("tell", "progress")
+@checked
 def verify(
     model: Model,
     *,
@@ -145,6 +149,7 @@ def verify(
 
 
 @renamed_keyword("tell", "progress")
+@checked
 def bench(
     model: Model,
     *,
@@ -169,6 +174,7 @@ def bench(
     return replace(with_layers(found, graph), entries=measured)
 
 
+@checked
 def estimate(
     model: Model,
     *,

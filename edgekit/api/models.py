@@ -11,6 +11,7 @@ from edgekit.converters import normalize, read
 from edgekit.converters.normalize import Numbers
 from edgekit.core import ek_file
 from edgekit.core import target as target_files
+from edgekit.core.arguments import checked
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
 from edgekit.core.passes.simplify import simplify
@@ -26,6 +27,7 @@ def quiet(step: str) -> None:
     """Progress that is not shown."""
 
 
+@checked
 def convert(
     model: Model,
     *,
@@ -103,11 +105,13 @@ def left_over(graph: Graph) -> list[str]:
     return [note for name in graph.inputs if (note := normalize.left_over(graph, name))]
 
 
+@checked
 def load(path: str | PathLike[str]) -> Graph:
     """Read an .ek file."""
     return ek_file.load(Path(path))
 
 
+@checked
 def save(graph: Graph, path: str | PathLike[str]) -> None:
     """Write an .ek file, whole or not at all."""
     check_graph_path(path)

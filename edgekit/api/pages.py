@@ -12,6 +12,7 @@ from edgekit.api.models import Model, convert, target_of
 from edgekit.api.samples import Inputs
 from edgekit.codegen.memory.sharing import Ports
 from edgekit.codegen.printing.render import Optimize
+from edgekit.core.arguments import checked
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.progress import Progress
 from edgekit.core.target import Target
@@ -22,6 +23,7 @@ from edgekit.reports import build_comparison, library_page, pages
 from edgekit.reports.library_page import LayerCosts, LibraryFigures, PageOptions, PageWritten
 
 
+@checked
 def report(
     model: Model,
     page: str | PathLike[str] | None = None,
@@ -76,6 +78,7 @@ def report(
     return PageWritten(str(path), library_page.summary(figures))
 
 
+@checked
 def profile(
     log: str | PathLike[str],
     model: Model | None = None,

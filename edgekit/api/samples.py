@@ -5,28 +5,34 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-
-import numpy as np
+from typing import Any
 
 from edgekit.codegen.packages import Content
 from edgekit.core import simulate
+from edgekit.core.arguments import array, checked
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
 from edgekit.core.types import Array
 from edgekit.quantize.gate import labels
 from edgekit.samples import arrays
+from edgekit.samples.batches import BatchedSamples, is_array, joined, one_array
 from edgekit.samples.sample_files import Samples
 
-Inputs = (
-    Mapping[str, Array] | Array | str | PathLike[str]
-)  # by name, for the only input, or an .npz or .npy file
+# By name, for the only input, a file, a folder, or what training loops have: tensors, batches, a DataLoader.
+Inputs = Mapping[str, Any] | Array | str | PathLike[str] | Iterable[Any]
 RANDOM = "random"  # in the place of calibration data
 _RANDOM_SAMPLES = 32
 
 
+@checked
 def read_labels(path: str | PathLike[str]) -> Array:
     """The classes of samples, from an .npy file, or an .npz with one array, or with one that is called so."""
     return labels(arrays.labels(Path(path)), Path(path).name)
+
+
+def labels_of(given: Array) -> Array:
+    """Class numbers of what a caller gives for labels."""
+    return labels(array(given), "labels=")
 
 
 def random_samples(graph: Graph) -> Sequence[Mapping[str, Array]]:
@@ -43,25 +49,29 @@ def samples_of(graph: Graph, samples: Inputs) -> Iterable[Mapping[str, Array]]:
 
 
 def _calibration(graph: Graph, inputs: Inputs) -> Iterable[Mapping[str, Array]]:
-    """Samples; those of files are read when their turn comes."""
+    """Samples; those of files and batches are read when their turn comes."""
     if isinstance(inputs, str | PathLike):
         return Samples(Path(inputs), graph)
-    return arrays.samples(graph, named_inputs(graph, inputs))
+    if isinstance(inputs, Mapping) or is_array(inputs):
+        return arrays.samples(graph, named_inputs(graph, inputs))
+    return BatchedSamples.of(graph, inputs)
 
 
 def content_of(graph: Graph, classes: Sequence[str], sample: Inputs | None) -> Content:
     """What packages show: of several samples the first."""
     if sample is None:
         return Content(tuple(classes))
-    return Content(tuple(classes), arrays.samples(graph, named_inputs(graph, sample))[0])
+    if not (given := arrays.samples(graph, named_inputs(graph, sample))):
+        raise EdgeKitError("E0110", "there is no sample for the example")
+    return Content(tuple(classes), given[0])
 
 
 def named_inputs(graph: Graph, inputs: Inputs) -> Mapping[str, Array]:
+    """Arrays by input; batches are joined."""
     if isinstance(inputs, str | PathLike):
         return arrays.load(Path(inputs), graph)
-    if isinstance(inputs, np.ndarray):
-        if len(graph.inputs) != 1:
-            names = ", ".join(graph.inputs)
-            raise EdgeKitError("E0108", f"{graph.name} takes several inputs by name: {names}")
-        return {graph.inputs[0]: inputs}
-    return inputs
+    if isinstance(inputs, Mapping):
+        return {str(name): array(x) for name, x in inputs.items()}
+    if is_array(inputs):
+        return one_array(graph, inputs)
+    return joined(graph, BatchedSamples.of(graph, inputs))

@@ -11,13 +11,14 @@ from typing import Any
 
 from edgekit.api import notebook_progress
 from edgekit.api.models import Model, convert_wide, quiet, target_of
-from edgekit.api.samples import Inputs, are_random, random_samples, samples_of
+from edgekit.api.samples import Inputs, are_random, labels_of, random_samples, samples_of
 from edgekit.codegen.cost import estimate as estimation
 from edgekit.codegen.kernels.variants import tile_of
 from edgekit.codegen.memory.sharing import Ports
 from edgekit.codegen.printing.render import Optimize
 from edgekit.converters import normalize
 from edgekit.core import target as target_files
+from edgekit.core.arguments import checked
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
 from edgekit.core.passes.simplify import simplify
@@ -44,6 +45,7 @@ from edgekit.tuning.tune import Effort, Tuned
 
 
 @renamed_keyword("tell", "progress")
+@checked
 def quantize_model(
     model: Model,
     samples: Inputs | None,
@@ -98,6 +100,7 @@ def quantize_model(
     return made, replace(found, warnings=(*found.warnings, *filter(None, notes)))
 
 
+@checked
 def float_accuracy(
     model: Model, samples: Inputs, labels: Array, *, progress: Progress = notebook_progress.show
 ) -> float:
@@ -105,12 +108,14 @@ def float_accuracy(
     is quantized. Few right answers mean that the data are not normalized as in training, or not in order."""
     graph = convert_wide(model)
     given = samples_of(graph, samples)
-    if isinstance(given, Sized) and len(given) != len(labels):
-        raise EdgeKitError("E0102", f"there are {len(labels)} labels for {len(given)} samples")
-    return gate.accuracy(graph, given, labels, progress)
+    classes = labels_of(labels)
+    if isinstance(given, Sized) and len(given) != len(classes):
+        raise EdgeKitError("E0102", f"there are {len(classes)} labels for {len(given)} samples")
+    return gate.accuracy(graph, given, classes, progress)
 
 
 @renamed_keyword("tell", "progress")
+@checked
 def prune(
     model: Model,
     samples: Inputs | None,
@@ -128,8 +133,9 @@ def prune(
     progress("reading the model")
     graph = convert_wide(model)
     given = [] if samples is None else list(samples_of(graph, samples))
-    if labels is not None and len(labels) != len(given):
-        raise EdgeKitError("E0102", f"there are {len(labels)} labels for {len(given)} samples")
+    classes = None if labels is None else labels_of(labels)
+    if classes is not None and len(classes) != len(given):
+        raise EdgeKitError("E0102", f"there are {len(classes)} labels for {len(given)} samples")
     on = target_of(target)
     apart = WithoutConstantOutputs.of(graph)
     graph = apart.graph
@@ -144,7 +150,7 @@ def prune(
         wanted = replace(wanted, liked=liked_multiple(graph, on, optimize))
     if wanted.blocks is not None:
         wanted = replace(wanted, tile=_tile(on))
-    made, found = pruning.prune(graph, given, wanted, progress, flash, labels, layer_costs(on, optimize))
+    made, found = pruning.prune(graph, given, wanted, progress, flash, classes, layer_costs(on, optimize))
     return apart.joined(made), found
 
 
@@ -161,6 +167,7 @@ _MAX_TUNED = 1024  # samples in memory
 
 
 @renamed_keyword("tell", "progress")
+@checked
 def tune(
     model: Model,
     samples: Inputs | None,
@@ -185,12 +192,13 @@ def tune(
     if samples is None:
         raise EdgeKitError("E0101", "tuning needs calibration data", hint="see --calib; random is for a try")
     given = list(islice(samples_of(graph, samples), _MAX_TUNED))
-    if labels is not None and len(labels) < len(given):
-        raise EdgeKitError("E0102", f"there are {len(labels)} labels for {len(given)} samples")
+    classes = None if labels is None else labels_of(labels)
+    if classes is not None and len(classes) < len(given):
+        raise EdgeKitError("E0102", f"there are {len(classes)} labels for {len(given)} samples")
     on = target_of(target)
     budget, board = limits.on(on)
     how = tuning.how_to_count(board, count, budget.instructions is not None)
-    right = None if labels is None else [int(label) for label in labels]
+    right = None if classes is None else classes.tolist()
     problem = tuning.problem(graph, given, right, board, ports=ports, io=io, count=how)
     place = tuned_files.claimed(Path(folder or f"{file_stem(graph.name)}_tuned"))
     found = tuning.tune(problem, budget, effort or Effort(), place / tuned_files.JOURNAL, progress)

@@ -11,10 +11,12 @@ from edgekit.api import notebook_progress
 from edgekit.api.models import Model, convert
 from edgekit.api.samples import Inputs, content_of
 from edgekit.codegen.printing.render import Optimize
+from edgekit.core.arguments import checked
 from edgekit.core.progress import Progress
 from edgekit.projects import Project
 
 
+@checked
 def new(
     folder: str | PathLike[str],
     model: Model,

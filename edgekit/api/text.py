@@ -10,11 +10,13 @@ from edgekit import generation
 from edgekit.api.models import Model, convert
 from edgekit.converters.transformers import FORMAT
 from edgekit.converters.transformers.tokenizer import FILE, read_tokenizer
+from edgekit.core.arguments import checked
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
 from edgekit.core.text.sampler import Sampler
 
 
+@checked
 def generate(
     model: Model,
     text: str,

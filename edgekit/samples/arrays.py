@@ -11,6 +11,7 @@ from typing import TypeVar
 import numpy as np
 
 from edgekit.core import atomic, suggest
+from edgekit.core.arguments import array
 from edgekit.core.errors import EdgeKitError, raise_all
 from edgekit.core.ir import Graph
 from edgekit.core.types import Array, DType, Type
@@ -27,19 +28,19 @@ _DATE = (1980, 1, 1, 0, 0, 0)
 
 def load(path: Path, graph: Graph) -> dict[str, Array]:
     """The inputs of a graph from a file."""
-    return by_input(_read(path), path, graph)
+    return by_input(_read(path), path.name, graph)
 
 
-def by_input(content: Array | dict[str, Array], path: Path, graph: Graph) -> dict[str, Array]:
-    """What a file holds, by the input that it is for: a single array is for the only one."""
+def by_input(content: Array | dict[str, Array], where: str, graph: Graph) -> dict[str, Array]:
+    """What a file or a caller gives, by the input that it is for: a single array is for the only one."""
     if isinstance(content, dict):
         return {name: x for name, x in content.items() if name in graph.inputs or name not in _LABELS}
     if len(graph.inputs) != 1:
         names = ", ".join(graph.inputs)
         raise EdgeKitError(
             "E0108",
-            f"{path.name} holds one array, {graph.name} has {len(graph.inputs)} inputs",
-            hint=f"write an .npz with the keys {names}",
+            f"{where} holds one array, {graph.name} has {len(graph.inputs)} inputs",
+            hint=f"write an .npz with the keys {names}, or give a dict of arrays with them",
         )
     return {graph.inputs[0]: content}
 
@@ -117,7 +118,7 @@ def _npy(array: Array) -> bytes:
 def samples(graph: Graph, given: Arrays) -> list[dict[str, Array]]:
     """The inputs of each run. Arrays have the shape of their input, or a dimension in front that counts
     samples; where that of the model is a batch of 1, it counts them itself."""
-    arrays = {name: np.asarray(array) for name, array in given.items()}
+    arrays = {name: array(x) for name, x in given.items()}
     counts = sample_counts(graph, arrays)
     total = next((count for count in counts.values() if count is not None), 1)
     return [

@@ -62,7 +62,7 @@ class _File:
     def of(path: Path, graph: Graph) -> _File:
         heads = arrays.guarded(path, partial(array_headers.of_file, path))
         outlines = {name: head.outline for name, head in heads.items()}
-        named = arrays.by_input(outlines.get(array_headers.ALONE, outlines), path, graph)
+        named = arrays.by_input(outlines.get(array_headers.ALONE, outlines), path.name, graph)
         heads = (
             {graph.inputs[0]: heads[array_headers.ALONE]}
             if array_headers.ALONE in heads

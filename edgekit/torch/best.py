@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import torch
 
+from edgekit.core.arguments import array
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
 from edgekit.core.passes.batches import sample_axes
 from edgekit.core.types import Array
-from edgekit.torch.batches import arrays_of, results_at_once
-from edgekit.torch.devices import array
+from edgekit.samples.batches import arrays_of
+from edgekit.torch.batches import results_at_once
 
 Tensor = torch.Tensor
 _SURE = 1.0  # standard errors

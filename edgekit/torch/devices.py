@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from itertools import chain
-from typing import Any
 
 import numpy as np
 import torch
@@ -36,11 +35,6 @@ def on_cpu(model: nn.Module) -> nn.Module:
 
 def inputs_on_cpu(inputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
     return tuple(x.to(CPU) for x in inputs)
-
-
-def array(x: Any) -> Array:
-    """What a tensor on any device, or something like an array, holds."""
-    return np.asarray(x.detach().cpu() if isinstance(x, Tensor) else x)
 
 
 def tensor(x: Array, like: Tensor) -> Tensor:

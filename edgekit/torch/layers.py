@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from edgekit.core.arguments import array
 from edgekit.core.ir import Graph, Node
 from edgekit.core.ops import Op
 from edgekit.core.ops._linear import Linear
@@ -20,7 +21,7 @@ from edgekit.core.passes.match import with_fields
 from edgekit.core.types import Array, DType, Quant, Value
 from edgekit.quantize.rounding.integer_weights import LIMITS, finished_scale, weight_quant
 from edgekit.torch.batch_norm import Norm
-from edgekit.torch.devices import array, tensor
+from edgekit.torch.devices import tensor
 from edgekit.torch.fake_quantize import apply_exact, apply_fake_quant
 from edgekit.torch.recurrent import unrolled
 from edgekit.torch.torch_ops import torch_op

@@ -24,8 +24,8 @@ from edgekit.core.types import Array
 from edgekit.deprecation import renamed_keyword
 from edgekit.quantize.pruning.groups import Network
 from edgekit.quantize.pruning.plan import Pruned, Pruning, PruningPlan
+from edgekit.samples.batches import arrays_of
 from edgekit.torch.batch_norm import Norm, take_anew
-from edgekit.torch.batches import arrays_of
 from edgekit.torch.devices import device_of, on_cpu
 from edgekit.torch.example_inputs import random_like
 from edgekit.torch.module_pruning import cut, lost_channels

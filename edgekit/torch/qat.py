@@ -18,6 +18,7 @@ import torch
 from torch import nn
 
 from edgekit.core import fixed, number_formats, simulate, suggest
+from edgekit.core.arguments import array
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph, Node
 from edgekit.core.ops._linear import Linear
@@ -31,9 +32,10 @@ from edgekit.quantize.integers.integer_io import Io, bring_integers_out
 from edgekit.quantize.mixed_precision.formats import Formats, wide_anyway
 from edgekit.quantize.preparation.prepare import prepare
 from edgekit.quantize.rounding.integer_weights import IntegerWeights
+from edgekit.samples.batches import arrays_of
 from edgekit.torch.batch_norm import Norm, taking_statistics
-from edgekit.torch.batches import arrays_of, results_at_once
-from edgekit.torch.devices import array, device_of, tensor, training_device
+from edgekit.torch.batches import results_at_once
+from edgekit.torch.devices import device_of, tensor, training_device
 from edgekit.torch.fake_quantize import apply_exact, apply_fake_quant
 from edgekit.torch.layers import Learning, TrainedLayer, learned, trained_layers, with_own_biases
 from edgekit.torch.torch_ops import results_of

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from edgekit.core import ek_file
 from edgekit.core import target as targets
+from edgekit.core.arguments import check_fields
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.target import Target
 from edgekit.core.transaction import transaction
@@ -32,6 +33,9 @@ class Limits:
     instructions: int | None = None
     max_drop: float | None = None  # of accuracy, as a share of the samples
     min_sqnr: float | None = None  # dB
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     def on(self, target: Target) -> tuple[Budget, Target]:
         """The limits in numbers that are measured, and the target with the memory that may be used."""

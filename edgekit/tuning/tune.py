@@ -8,6 +8,7 @@ from pathlib import Path
 
 from edgekit.codegen.cost import counting
 from edgekit.codegen.cost.calibrations import calibrations
+from edgekit.core.arguments import check_fields
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
 from edgekit.core.notebook import Number, card
@@ -33,6 +34,9 @@ class Effort:
     seed: int = 0
     jobs: int = 1  # processes
     dask: str = ""  # address of a scheduler, instead of processes
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from math import inf
 import numpy as np
 
 from edgekit.core import simulate
+from edgekit.core.arguments import check_fields
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
 from edgekit.core.passes.simplify import simplify
@@ -52,6 +53,7 @@ class Pruning:
     fit: bool = True  # make up for what is gone, where there is data
 
     def __post_init__(self) -> None:
+        check_fields(self)
         shares = [x for x in (self.ratio, self.macs, self.weights, self.instructions) if x is not None]
         given = len(shares) + (self.flash is not None)
         if given > 1 or not (given or self.blocks):

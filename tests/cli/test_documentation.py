@@ -46,7 +46,7 @@ def test_settings_and_target_examples(cli: CommandLine) -> None:
 
 def test_python_example(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     require("gcc")
-    (text,) = blocks("python")
+    text = "\n".join(blocks("python"))
     exec(compile(text, "docs/cli.md", "exec"), {})
     macs, flash = capsys.readouterr().out.splitlines()
     assert macs == "173760 4512"

@@ -13,7 +13,7 @@ from torch.utils.data import DataLoader, TensorDataset
 import edgekit.torch as ek
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
-from edgekit.torch.batches import arrays_of
+from edgekit.samples.batches import arrays_of
 
 X = torch.randn(12, 5, generator=torch.Generator().manual_seed(0))
 LABELS = torch.arange(12)
