@@ -19,6 +19,7 @@ from edgekit import commands, console, settings, usage
 from edgekit.command_help import Command, Group
 from edgekit.core.errors import EdgeKitError, Exit, bug
 from edgekit.core.reasons import reason_of
+from edgekit.deprecation import former_names
 from edgekit.settings import Setting
 
 # As the shell reports programs that a signal ended.
@@ -78,6 +79,10 @@ def _options(command: Callable[..., object]) -> dict[str, Setting]:
         mark = next((note for note in hint.__metadata__ if isinstance(note, str)), "")
         kind = list if is_list else next(kind for kind in (str, bool, int, float) if issubclass(wanted, kind))
         found[name] = Setting(kind, mark)
+        declared = hint.__metadata__[0]  # typer takes the first name for a default until it reads the command
+        for old in former_names([str(declared.default), *(declared.param_decls or ())]):
+            if old.startswith("--"):
+                found[old.removeprefix("--").replace("-", "_")] = Setting(kind, mark, today=name)
     return found
 
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from copy import copy
 from enum import StrEnum
-from itertools import groupby
+from itertools import groupby, takewhile
 from typing import Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command_from_info
 from typer.models import CommandInfo
+
+from edgekit import console
+from edgekit.deprecation import former_names
 
 
 class Panel(StrEnum):
@@ -46,6 +50,14 @@ def _write(formatter: Any, records: Records, order: Iterable[str]) -> None:
 class Command(TyperCommand):
     """A command whose docstring is a sentence, and after it command lines that show its use."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Options go on to work under the names that they had, with a note."""
+        today = {old: parameter.opts[0] for parameter in self.params for old in former_names(parameter.opts)}
+        used = (word.partition("=")[0] for word in takewhile(lambda word: word != "--", args))
+        for word in dict.fromkeys(word for word in used if word in today):
+            console.say(f"note: {word} is called {today[word]} now")
+        return super().parse_args(ctx, args)
+
     def format_help_text(self, ctx: Any, formatter: Any) -> None:
         sentence, _, examples = (self.help or "").partition("\n\n")
         with formatter.indentation():
@@ -57,7 +69,9 @@ class Command(TyperCommand):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         records: list[tuple[str, tuple[str, str]]] = []
-        for parameter in self.get_params(ctx):
+        for each in self.get_params(ctx):
+            parameter = copy(each)
+            parameter.opts = [name for name in each.opts if name not in former_names(each.opts)]
             if (row := parameter.get_help_record(ctx)) is None:
                 continue
             is_argument = parameter.param_type_name == "argument"

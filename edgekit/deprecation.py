@@ -1,12 +1,19 @@
 """Old names that go on working for users, with a warning that says the new one."""
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+
+def former_names(names: Sequence[str]) -> list[str]:
+    """The names that an option had, of all that it is declared with: a letter may stand behind the long name
+    of today, and what comes after these two is old."""
+    longs = [i for i, name in enumerate(names) if name.startswith("--")]
+    return list(names[longs[1] :]) if len(longs) > 1 else []
 
 
 def renamed_keyword(old: str, new: str) -> Callable[[Callable[P, R]], Callable[P, R]]:

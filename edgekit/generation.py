@@ -61,7 +61,7 @@ def _drawn(decoder: _Decoder, text: list[int], sampler: Sampler, most: int) -> I
 def tokenizer_of(graph: Graph) -> Tokenizer:
     if graph.tokenizer is None:
         message = f"{graph.name} has no tokenizer"
-        hint = "edgekit convert FOLDER keeps its tokenizer.json in the .ek file; --input takes token ids"
+        hint = "edgekit convert FOLDER keeps its tokenizer.json in the .ek file; --data takes token ids"
         raise EdgeKitError("E0101", message, hint=hint)
     return graph.tokenizer
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypedDict
 
+from edgekit import console
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.reasons import reason_of
 
@@ -28,6 +29,7 @@ class Setting:
 
     type: type
     mark: str = ""
+    today: str = ""  # what it is called now, if this is the name that it had
 
 
 class RawInputs(TypedDict):
@@ -103,12 +105,25 @@ def presets(path: Path, known: Known) -> Presets:
                 raise EdgeKitError(
                     "E0107",
                     f"{path.name}: [{command}] has no setting {key}",
-                    hint=suggest.hint(key, known[command]),
+                    hint=suggest.hint(key, [name for name, one in known[command].items() if not one.today]),
                 )
             wanted = known[command][key].type
             if type(value) not in ((float, int) if wanted is float else (wanted,)):
                 raise EdgeKitError("E0107", f"{path.name}: {key} in [{command}] should be a {_NAMES[wanted]}")
+        content[command] = _of_today(path.name, command, table, known[command])
     return content
+
+
+def _of_today(
+    file: str, command: str, table: Mapping[str, Any], known: Mapping[str, Setting]
+) -> dict[str, Any]:
+    """The settings by the names that they have now."""
+    result = {key: value for key, value in table.items() if not known[key].today}
+    for key, value in table.items():
+        if today := known[key].today:
+            console.say(f"note: {file}: {key} in [{command}] is called {today} now")
+            result.setdefault(today, value)
+    return result
 
 
 _NAMES = {

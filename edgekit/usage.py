@@ -9,6 +9,7 @@ from typing import Any
 
 from edgekit.core import suggest
 from edgekit.core.errors import EdgeKitError
+from edgekit.deprecation import former_names
 
 _TYPED = re.compile(r"'(?P<word>[^']*)' is not one of (?P<known>.*)\.")
 _NO_COMMAND = re.compile(r"No such command '(?P<word>[^']*)'")
@@ -42,12 +43,20 @@ def _closest(problem: Any, message: str, context: Any) -> str | None:
 
 
 def _shorter_option(problem: Any, word: str, context: Any) -> str | None:
-    """--calib of --calibrate, where a file was given to the longer one."""
+    """--data, once --calib, where a file was given to --calibrate."""
     used = getattr(getattr(problem, "param", None), "opts", [])
-    shorter = (o for o in _options(context.command) if any(u != o and u.startswith(o) for u in used))
-    option = next((o for o in shorter if o.startswith("--")), None)
+    shorter = (
+        parameter.opts[0]
+        for parameter in context.command.params
+        for name in parameter.opts
+        if name.startswith("--") and any(u != name and u.startswith(name) for u in used)
+    )
+    option = next(shorter, None)
     return f"{option} {word}" if option and Path(word).suffix else None
 
 
 def _options(command: Any) -> Iterable[str]:
-    return (name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts))
+    """Of today: no name that an option had before is suggested."""
+    for parameter in command.params:
+        former = former_names(parameter.opts)
+        yield from (name for name in (*parameter.opts, *parameter.secondary_opts) if name not in former)

@@ -47,7 +47,7 @@ class Gate:
             raise EdgeKitError(
                 "E0102",
                 f"there are {len(self.labels)} labels for {count} calibration samples",
-                hint="a label for each sample of --calib, in the same order",
+                hint="a label for each sample of --data, in the same order",
             )
 
 
@@ -82,7 +82,7 @@ class Judge:
         if wanted is not None:
             if not self.measure.samples:
                 raise EdgeKitError(
-                    "E0101", "a limit to the noise needs data to measure it on", hint="see --calib"
+                    "E0101", "a limit to the noise needs data to measure it on", hint="see --data"
                 )
             passed = quality >= wanted
             parts.append(f"output {worst} has {quality:.1f} dB, at least {wanted:g} dB are wanted")

@@ -141,6 +141,7 @@ def build(
     package: Sequence[str] = (),
     helpers: Sequence[str] = (),
     content: Content = NO_CONTENT,
+    samples: Sequence[Mapping[str, Array]] = (),
     entries: Mapping[str, Graph] | None = None,
     bill: bool = False,
     force: bool = False,
@@ -150,8 +151,9 @@ def build(
     the simulator. `ports`: inputs and outputs are the caller's, or parts of the arena. `check` is False to
     leave the comparison out, True to insist, None to do what is possible here. `package` names kinds of
     packages to make of it, each in a folder of its own in there, `helpers` what to add to them, and `content`
-    what their examples show. `entries` get a run function each: entries.py. `bill` adds a software bill of
-    materials to the library and to each package."""
+    what their examples show. `samples` are typical inputs, which are compared beside random ones. `entries`
+    get a run function each: entries.py. `bill` adds a software bill of materials to the library and to each
+    package."""
     packages.check(package, helpers, target, content)
     packages.check_entries(package, entries or ())
     progress("planning")
@@ -186,12 +188,13 @@ def build(
                 driver = verification.drive(program, objects, work, compiler, optimize)
                 test = verification.settled(program, driver, test)
                 files = with_self_test(files, program, test, work)
-                samples = verification.random_samples(program)
-                verified = verification.verify(program, driver, compiler, objects, samples, progress)
+                drawn = verification.random_samples(program)
+                inputs = [*drawn.samples, *samples] if samples else drawn
+                verified = verification.verify(program, driver, compiler, objects, inputs, progress)
                 if check:
-                    verification.insist(verified)
+                    verification.insist(verified, graph)
                 elif verified.shortfall:
-                    reason, verified = verified.shortfall, None
+                    reason, verified = f"{verified.shortfall}: {verification.more_samples(graph)}", None
     name = compiler.name if compiler else ""
     request = packages.PackageRequest(
         program,
@@ -357,7 +360,7 @@ def verify(
         with_self_test(made.files, program, test, made.driver.executable.parent)
         given = verification.random_samples(program) if samples is None else samples
         found = verification.verify(program, made.driver, made.compiler, made.sources, given, progress)
-        return verification.insist(found)
+        return verification.insist(found, graph)
 
 
 def run(

@@ -91,8 +91,9 @@ def check(
 ) -> None:
     """Refuse what no kind can make; asked before the work is done."""
     if not names and content != NO_CONTENT:
-        what = "class names belong" if content.classes else "a sample belongs"
-        raise EdgeKitError("E0103", f"{what} to a package", hint="add --package python, or another one")
+        raise EdgeKitError(
+            "E0103", "class names belong to a package", hint="add --package python, or another one"
+        )
     for name in names:
         if name not in kinds():
             raise EdgeKitError("E0103", f"unknown package {name}", hint=suggest.hint(name, kinds()))

@@ -91,7 +91,7 @@ def link(
             samples = verify.random_samples(program)
             verified = verify.verify(program, driver, compiler, objects, samples, progress)
             if check:
-                verify.insist(verified)
+                verify.insist(verified, program.graph)
     own = parts(program) if apart else ()
     size = sum(len(block) for _, block in weight_blocks(program)) if apart else 0
     return Module(program.target.name, threads, data, pages, stack, verified, own, size, words)

@@ -166,12 +166,17 @@ def _compare_cores(
                     raise EdgeKitError("E0601", message, f"sample {i}, {where}", _WHOSE_FAULT)
 
 
-def insist(found: Verification) -> Verification:
+def insist(found: Verification, graph: Graph) -> Verification:
     """What was found, or E0607 where that is too little."""
     if found.shortfall:
-        hint = "give typical inputs: edgekit verify --input data.npz"
-        raise EdgeKitError("E0607", found.shortfall, f"compiler {found.compiler}", hint)
+        raise EdgeKitError("E0607", found.shortfall, f"compiler {found.compiler}", more_samples(graph))
     return found
+
+
+def more_samples(graph: Graph) -> str:
+    """How to compare more than random inputs do."""
+    types = ", ".join(f"{name} {graph.type(name)}" for name in graph.inputs)
+    return f"--data takes typical inputs, an .npz, an .npy or a folder of them ({types})"
 
 
 def settled(program: Program, driver: Driver, test: SelfTest) -> SelfTest:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from edgekit.api import notebook_progress
 from edgekit.api.models import Model, convert, target_of
-from edgekit.api.samples import Inputs, content_of, named_inputs
+from edgekit.api.samples import Inputs, named_inputs, samples_of, typical
 from edgekit.codegen.compilation import build as library
 from edgekit.codegen.compilation.build import Report
 from edgekit.codegen.cost import bench as benchmark
@@ -19,6 +19,7 @@ from edgekit.codegen.cost.bench import Bench
 from edgekit.codegen.cost.estimate import Estimate
 from edgekit.codegen.cost.layer_costs import layer_costs
 from edgekit.codegen.memory.sharing import Ports
+from edgekit.codegen.packages import Content
 from edgekit.codegen.printing.render import Optimize, Weights
 from edgekit.codegen.verification.verify import Verification
 from edgekit.core import simulate
@@ -32,6 +33,7 @@ from edgekit.deprecation import renamed_keyword
 from edgekit.samples import arrays
 
 
+@renamed_keyword("sample", "samples")
 @renamed_keyword("tell", "progress")
 @checked
 def build(
@@ -46,7 +48,7 @@ def build(
     package: Sequence[str] = (),
     helpers: Sequence[str] = (),
     classes: Sequence[str] = (),
-    sample: Inputs | None = None,
+    samples: Inputs | None = None,
     entries: Mapping[str, Model] | None = None,
     layer_hook: bool = False,
     cores: int = 1,
@@ -59,19 +61,21 @@ def build(
     default one with the model's name. `ports`: the caller has the memory of inputs and outputs, or they are
     parts of the arena, which takes less. `verify`: False leaves the comparison out, True fails where it
     cannot be done. `package` names packages to make of it ("npm", "zephyr"), `helpers` what to add to them
-    ("image", "audio"), `classes` what the values of an output are called there, and `sample` inputs for their
-    examples to classify, by default some of the self-test's. `entries` are other graphs of the model by name,
-    {"prefill": graph}; they share its weights and states: see docs/entries.md. With `layer_hook` it calls a
-    function of yours behind each layer. With `cores` layers have so many parts at most, which several cores
-    may run at once: see docs/cores.md. Weights take at most `weight_growth` times their bytes, in forms that
-    are faster; 0: what the flash holds, or twice as much where the target has none of its own. `sbom` adds a
-    software bill of materials (CycloneDX). `force` overwrites files that were changed or come from elsewhere.
-    `progress` is called with a message for each step."""
+    ("image", "audio"), and `classes` what the values of an output are called there. `samples` are typical
+    inputs: the first sixteen are compared, too, beside seeded random ones, and the first one is what the
+    examples of packages classify, by default one of the self-test's. `entries` are other graphs of the model
+    by name, {"prefill": graph}; they share its weights and states: see docs/entries.md. With `layer_hook` it
+    calls a function of yours behind each layer. With `cores` layers have so many parts at most, which several
+    cores may run at once: see docs/cores.md. Weights take at most `weight_growth` times their bytes, in forms
+    that are faster; 0: what the flash holds, or twice as much where the target has none of its own. `sbom`
+    adds a software bill of materials (CycloneDX). `force` overwrites files that were changed or come from
+    elsewhere. `progress` is called with a message for each step."""
     wanted = _of_cores(_growing(target_of(target), weight_growth), cores)
     if layer_hook:
         wanted = replace(wanted, layer_hook=True)
     progress("reading the model")
     graph = convert(model)
+    given = typical(graph, samples)
     return library.build(
         graph,
         wanted,
@@ -82,7 +86,8 @@ def build(
         check=verify,
         package=package,
         helpers=helpers,
-        content=content_of(graph, classes, sample),
+        content=Content(tuple(classes), given[0] if given and package else None),
+        samples=given,
         entries=_graphs(entries),
         bill=sbom,
         force=force,
@@ -136,7 +141,7 @@ def verify(
     bit. `entries` of the same library, as `build` takes them, are compared on random inputs."""
     wanted = _of_cores(target_of(target), cores)
     graph = convert(model)
-    samples = None if inputs is None else arrays.samples(graph, named_inputs(graph, inputs))
+    samples = None if inputs is None else list(samples_of(graph, inputs))
     return library.verify(
         graph,
         wanted,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from edgekit.codegen.packages import Content
 from edgekit.core import simulate
 from edgekit.core.arguments import array, checked
 from edgekit.core.errors import EdgeKitError
@@ -22,6 +22,7 @@ from edgekit.samples.sample_files import Samples
 Inputs = Mapping[str, Any] | Array | str | PathLike[str] | Iterable[Any]
 RANDOM = "random"  # in the place of calibration data
 _RANDOM_SAMPLES = 32
+_TYPICAL_SAMPLES = 16  # that are verified: an emulator takes its time for each
 
 
 @checked
@@ -57,13 +58,13 @@ def _calibration(graph: Graph, inputs: Inputs) -> Iterable[Mapping[str, Array]]:
     return BatchedSamples.of(graph, inputs)
 
 
-def content_of(graph: Graph, classes: Sequence[str], sample: Inputs | None) -> Content:
-    """What packages show: of several samples the first."""
-    if sample is None:
-        return Content(tuple(classes))
-    if not (given := arrays.samples(graph, named_inputs(graph, sample))):
-        raise EdgeKitError("E0110", "there is no sample for the example")
-    return Content(tuple(classes), given[0])
+def typical(graph: Graph, samples: Inputs | None) -> list[Mapping[str, Array]]:
+    """The first of the samples, to verify with and to show."""
+    if samples is None:
+        return []
+    if not (found := list(islice(samples_of(graph, samples), _TYPICAL_SAMPLES))):
+        raise EdgeKitError("E0110", "there is no sample among the typical inputs")
+    return found
 
 
 def named_inputs(graph: Graph, inputs: Inputs) -> Mapping[str, Array]:

@@ -76,8 +76,8 @@ def quantize_model(
         raise EdgeKitError(
             "E0101",
             "quantization needs calibration data",
-            hint=f"--calib takes an .npz, an .npy or a folder of them with typical inputs ({types}); "
-            "--calib random is for a first try",
+            hint=f"--data takes an .npz, an .npy or a folder of them with typical inputs ({types}); "
+            "--data random is for a first try",
         )
     is_random = are_random(samples)
     if is_random:  # noise of random data says nothing of which layers are too noisy
@@ -190,7 +190,7 @@ def tune(
     progress("reading the model")
     graph = convert_wide(model)
     if samples is None:
-        raise EdgeKitError("E0101", "tuning needs calibration data", hint="see --calib; random is for a try")
+        raise EdgeKitError("E0101", "tuning needs calibration data", hint="see --data; random is for a try")
     given = list(islice(samples_of(graph, samples), _MAX_TUNED))
     classes = None if labels is None else labels_of(labels)
     if classes is not None and len(classes) < len(given):

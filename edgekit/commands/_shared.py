@@ -261,15 +261,19 @@ def written(metavar: str, help: str) -> Any:
     return typer.Option("--output", "-o", metavar=metavar, help=help)
 
 
-def arrays_file(*names: str, help: str) -> Any:
-    return typer.Option(*names, metavar="X.NPZ", help=help)
+def data(help: str, *former: str) -> Any:
+    """Inputs of the model, whatever they are for; `former`: what the option was called before."""
+    return typer.Option("--data", "-d", *former, metavar="DATA", help=help)
 
 
-def page(*names: str, help: str = "Write an HTML report with a section for each layer.") -> Any:
-    return typer.Option(*names, metavar="PAGE.HTML", help=help)
+def page(help: str, *former: str) -> Any:
+    """A page beside the result; where it is the result, it is `written`."""
+    return typer.Option("--report", *former, metavar="PAGE.HTML", help=help)
 
 
-Sample = Annotated[str, arrays_file("--sample", help="Inputs for the example of a package to classify.")]
+CalibrationData = Annotated[
+    str, data("Calibration data: .npz, .npy, a folder of them, or random.", "--calib")
+]
 
 
 def emit(command: str, result: object, lines: Sequence[str], json: bool) -> None:

@@ -24,7 +24,6 @@ from edgekit.commands._shared import (
     OptimizeOption,
     Ports,
     PortsOption,
-    Sample,
     Shapes,
     Signature,
     SignatureOption,
@@ -35,6 +34,7 @@ from edgekit.commands._shared import (
     WideWeights,
     bound_inputs,
     class_names,
+    data,
     emit,
     entry_graphs,
     iterations,
@@ -90,11 +90,14 @@ def build(
         ),
     ] = None,
     classes: Classes = "",
-    sample: Sample = "",
-    entry: Entries = None,
-    html: Annotated[
+    data: Annotated[
         str,
-        page("--html", help="Also write an HTML report: graph, arena, flash, layers by cost."),
+        data("Typical inputs, to verify with; the first one is in the examples of packages.", "--sample"),
+    ] = "",
+    entry: Entries = None,
+    report: Annotated[
+        str,
+        page("Also write an HTML report: graph, arena, flash, layers by cost.", "--html"),
         settings.WRITES,
     ] = "",
     layer_hook: Annotated[
@@ -129,7 +132,7 @@ def build(
     edgekit build digits.ek --optimize size --ports arena  # least flash, inputs in the arena
     edgekit build digits.ek -t wasm32 --package npm        # with a package for npm
     edgekit build tiny-llama --entry prefill:tokens=16     # with a second run function, for prompts
-    edgekit build digits.ek --html digits.html             # with a report to look at
+    edgekit build digits.ek --report digits.html             # with a report to look at
     """
     from edgekit import api
     from edgekit.codegen.text.tables import left_out
@@ -137,8 +140,8 @@ def build(
     from edgekit.integer_ports import float_ports_note
     from edgekit.reports import library_page, pages, results
 
-    if html:
-        pages.check_destination(Path(html))
+    if report:
+        pages.check_destination(Path(report))
     names = class_names(classes)
     with console.progress() as progress:
         progress("reading the model")
@@ -161,7 +164,7 @@ def build(
             package=settings.words(package),
             helpers=settings.words(helpers),
             classes=names,
-            sample=sample or None,
+            samples=data or None,
             entries=entries,
             layer_hook=layer_hook,
             cores=cores,
@@ -170,9 +173,9 @@ def build(
             force=force,
             progress=progress,
         )
-    if html:
+    if report:
         figures = library_page.LibraryFigures.of(found, targets.load(target), optimize.value)
-        pages.save(Path(html), library_page.render(figures, library_page.PageOptions(graph=graph)))
+        pages.save(Path(report), library_page.render(figures, library_page.PageOptions(graph=graph)))
     emit("build", found, results.build(found, verbose=verbose), json)
     note_left_open(model, graph)
     if note := float_ports_note(graph, found.working_bytes, model):

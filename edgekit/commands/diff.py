@@ -18,8 +18,8 @@ from edgekit.commands._shared import (
     Shapes,
     Signature,
     States,
-    arrays_file,
     bound_inputs,
+    data,
     emit,
     page,
 )
@@ -37,13 +37,15 @@ class Order(StrEnum):
 def diff(
     a: Model,
     b: Model,
-    data: Annotated[
-        str, arrays_file("--data", help="Or a folder of them. Default: seeded random inputs.")
-    ] = "",
+    data: Annotated[str, data(".npz, .npy or a folder of them; default: seeded random inputs.")] = "",
     order: Annotated[
         Order, typer.Option("--order", help="List the most harmful layer first, or follow the graph.")
     ] = Order.CULPRIT,
-    html: Annotated[str, page("--html", "--output", "-o"), settings.WRITES] = "",
+    report: Annotated[
+        str,
+        page("Also write an HTML report with a section for each layer.", "--html", "--output", "-o"),
+        settings.WRITES,
+    ] = "",
     shape: Shapes = None,
     dim: Dims = None,
     const: Consts = None,
@@ -54,21 +56,21 @@ def diff(
     """Compare the outputs and layers of two models.
 
     edgekit diff digits.onnx digits_int8.ek  # with random inputs
-    edgekit diff digits.onnx digits_int8.ek --data x.npz -o page.html
+    edgekit diff digits.onnx digits_int8.ek --data x.npz --report page.html
     """
     from edgekit import api
     from edgekit.core import ek_file
     from edgekit.reports import comparison_page, pages, results
 
-    if html:
-        pages.check_destination(Path(html))
+    if report:
+        pages.check_destination(Path(report))
     with console.progress() as progress:
         bound = bound_inputs(shape, dim, const, state, signature)
         new = [model for model in (a, b) if not ek_file.is_ek(Path(model))] or [a, b]
         first, second = (api.convert(m, **bound) if m in new else api.load(m) for m in (a, b))
         found = api.diff(first, second, data or None, order=order.value, progress=progress)
-    if html:
-        comparison_page.save(Path(html), found, [Path(a).name, Path(b).name])
+    if report:
+        comparison_page.save(Path(report), found, [Path(a).name, Path(b).name])
     emit("diff", found, results.difference(found), json)
     for warning in found.warnings:
         console.say(f"warning: {warning}")

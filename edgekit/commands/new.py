@@ -18,12 +18,12 @@ from edgekit.commands._shared import (
     Name,
     Optimize,
     OptimizeOption,
-    Sample,
     Shapes,
     Signature,
     States,
     bound_inputs,
     class_names,
+    data,
     emit,
     note_left_open,
     target_option,
@@ -56,7 +56,9 @@ def new(
     target: Annotated[str, target_option("Default: what suits the template.")] = "",
     optimize: OptimizeOption = Optimize.SPEED,
     classes: Classes = "",
-    sample: Sample = "",
+    data: Annotated[
+        str, data("Typical inputs, to verify with; the program classifies the first one.", "--sample")
+    ] = "",
     verify: Annotated[
         bool | None,
         typer.Option("--verify/--no-verify", help="Require or skip the comparison with the simulator."),
@@ -90,7 +92,7 @@ def new(
             target=target,
             optimize=optimize.value,
             classes=names,
-            sample=sample or None,
+            samples=data or None,
             verify=verify,
             progress=progress,
         )

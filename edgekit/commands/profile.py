@@ -41,9 +41,9 @@ def profile(
     unit: Annotated[
         Unit, typer.Option("--unit", help="Unit of the numbers, where the lines name none.")
     ] = Unit.CYCLES,
-    html: Annotated[
+    report: Annotated[
         str,
-        page("--html", "--output", "-o", help="Write an HTML report of the library with these numbers."),
+        page("Also write an HTML report of the library with these numbers.", "--html", "--output", "-o"),
         settings.WRITES,
     ] = "",
     shape: Shapes = None,
@@ -58,7 +58,7 @@ def profile(
     """Show the layers as a device ran them, beside the estimate.
 
     edgekit profile log.txt                            # what took how long
-    edgekit profile log.txt -m digits.onnx -t stm32f407 --html digits.html
+    edgekit profile log.txt -m digits.onnx -t stm32f407 --report digits.html
     """
     from edgekit import api
     from edgekit.reports import profile as reports_profile
@@ -72,7 +72,7 @@ def profile(
             optimize=optimize.value,
             weight_growth=weight_growth,
             unit=unit.value,
-            page=html or None,
+            page=report or None,
             progress=progress,
         )
     emit("profile", found, reports_profile.lines(found), json)

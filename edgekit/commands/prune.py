@@ -10,6 +10,7 @@ import typer
 from edgekit import console, settings
 from edgekit.command_help import Panel
 from edgekit.commands._shared import (
+    CalibrationData,
     Consts,
     Dims,
     Json,
@@ -72,10 +73,7 @@ def prune(
     ] = Measured.FLOAT32,
     target: TargetName = "host",
     optimize: OptimizeOption = Optimize.SPEED,
-    calib: Annotated[
-        str,
-        typer.Option("--calib", metavar="DATA", help="Calibration data: .npz, .npy, a folder, or random."),
-    ] = "",
+    data: CalibrationData = "",
     criterion: Annotated[
         Criterion,
         typer.Option("--criterion", help="Ranking of channels; auto: reconstruction with data, else l2."),
@@ -106,8 +104,8 @@ def prune(
 ) -> None:
     """Make a model smaller by removing its least important channels.
 
-    edgekit prune digits.onnx --macs 50% --calib calib.npz
-    edgekit prune digits.onnx --flash 16K -t cortex-m4 --calib calib.npz -o small.ek
+    edgekit prune digits.onnx --macs 50% --data calib.npz
+    edgekit prune digits.onnx --flash 16K -t cortex-m4 --data calib.npz -o small.ek
     """
     from edgekit import api
     from edgekit.api.models import check_graph_path
@@ -134,7 +132,7 @@ def prune(
         check_graph_path(path)
         made, found = api.prune(
             graph,
-            calib or None,
+            data or None,
             wanted,
             target=target,
             optimize=optimize.value,
@@ -144,8 +142,8 @@ def prune(
         )
     api.save(made, path)
     emit("prune", footprint.PrunedModel(path, found), footprint.pruning(path, found), json)
-    if not calib:
-        console.say("warning: without --calib nothing is known of the quality, or makes up for what is gone")
+    if not data:
+        console.say("warning: without --data nothing is known of the quality, or makes up for what is gone")
     drop = (found.accuracy_before or 0) - (found.accuracy or 0)
     if allowed is not None and drop > allowed + 1e-9:
         hint = f"{path} was written all the same; less pruning, more data, or fine-tuning helps"

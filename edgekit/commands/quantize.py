@@ -11,6 +11,7 @@ import typer
 from edgekit import console, settings
 from edgekit.command_help import Panel
 from edgekit.commands._shared import (
+    CalibrationData,
     Consts,
     Dims,
     Json,
@@ -105,10 +106,7 @@ def quantize(
             "--kv-cache", metavar="int8", help="int8: keys and values of a decoder, a scale for each row."
         ),
     ] = "",
-    calib: Annotated[
-        str,
-        typer.Option("--calib", metavar="DATA", help="Calibration data: .npz, .npy, a folder, or random."),
-    ] = "",
+    data: CalibrationData = "",
     calibrate: Annotated[
         Calibrate,
         typer.Option("--calibrate", help="Method that chooses ranges; auto: the best for each tensor."),
@@ -142,7 +140,9 @@ def quantize(
             "--strict-int8", help="Keep layers in int8 (or int4) that are too noisy for 25 dB at the outputs."
         ),
     ] = False,
-    report: Annotated[str, page("--report"), settings.WRITES] = "",
+    report: Annotated[
+        str, page("Also write an HTML report with a section for each layer."), settings.WRITES
+    ] = "",
     shape: Shapes = None,
     dim: Dims = None,
     const: Consts = None,
@@ -156,10 +156,10 @@ def quantize(
 ) -> None:
     """Quantize a model to int8, int4 or 16-bit floats.
 
-    edgekit quantize digits.onnx --calib calib.npz  # int8
+    edgekit quantize digits.onnx --data calib.npz  # int8
     edgekit quantize digits.onnx --dtype fp16       # weights of 16 bits, no data needed
     edgekit quantize llama --dtype int4 --activations float32  # weights of 4 bits, in groups of 32
-    edgekit quantize digits.onnx --calib calib.npz --min-sqnr 25dB -o small.ek
+    edgekit quantize digits.onnx --data calib.npz --min-sqnr 25dB -o small.ek
     """
     from edgekit import api
     from edgekit.api.models import check_graph_path
@@ -194,12 +194,12 @@ def quantize(
             model, **bound_inputs(shape, dim, const, state, signature), name=name, **raw_inputs
         )
         check_graph_path(path)
-        if chosen.gate.labels is not None and calib:
-            share = api.float_accuracy(graph, calib, chosen.gate.labels, progress=progress)
+        if chosen.gate.labels is not None and data:
+            share = api.float_accuracy(graph, data, chosen.gate.labels, progress=progress)
             progress.clear()
             console.say(f"the float model has {share:.1%} on all samples")
-        made, found = api.quantize_model(graph, calib or None, chosen, progress=progress)
-        distance = api.diff(graph, made, calib or None, most=_REPORTED, progress=progress) if report else None
+        made, found = api.quantize_model(graph, data or None, chosen, progress=progress)
+        distance = api.diff(graph, made, data or None, most=_REPORTED, progress=progress) if report else None
     api.save(made, path)
     if distance:
         comparison_page.save(Path(report), distance, [Path(model).name, Path(path).name], found.warnings)

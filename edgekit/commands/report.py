@@ -24,11 +24,11 @@ from edgekit.commands._shared import (
     TargetName,
     WeightGrowth,
     WideWeights,
-    arrays_file,
     bound_inputs,
+    data,
     emit,
-    page,
     title,
+    written,
 )
 
 PANEL = Panel.LIBRARIES
@@ -37,7 +37,7 @@ PANEL = Panel.LIBRARIES
 def report(
     model: Model,
     output: Annotated[
-        str, page("--output", "-o", help="Default: the model's name and .html."), settings.WRITES
+        str, written("PAGE.HTML", "Default: the model's name and .html."), settings.WRITES
     ] = "",
     target: TargetName = "host",
     optimize: OptimizeOption = Optimize.SPEED,
@@ -55,7 +55,7 @@ def report(
         ),
     ] = "",
     data: Annotated[
-        str, arrays_file("--data", help="Or a folder of them, for --reference. Default: random inputs.")
+        str, data("Inputs for --reference: .npz, .npy or a folder of them; default: random ones.")
     ] = "",
     layers: Annotated[
         bool, typer.Option("--layers", help="Measure each layer, as bench does, beside the estimate.")

@@ -24,8 +24,8 @@ from edgekit.commands._shared import (
     Signature,
     SignatureOption,
     States,
-    arrays_file,
     bound_inputs,
+    data,
     emit,
     entry_graphs,
     iterations,
@@ -56,7 +56,7 @@ RepetitionPenalty = Annotated[
 
 def run(
     model: Model,
-    input: Annotated[str, arrays_file("--input", "-i", help="Arrays by input name, or one as .npy.")] = "",
+    data: Annotated[str, data("Arrays by input name (.npz), or one (.npy).", "--input", "-i")] = "",
     text: Text = "",
     tokens: Tokens = 128,
     temperature: Temperature = 0.0,
@@ -83,8 +83,8 @@ def run(
 ) -> None:
     """Run a model on inputs from a file, or a language model on text.
 
-    edgekit run digits.onnx -i x.npz                        # in the simulator, printed
-    edgekit run digits.onnx -i x.npz -t cortex-m4 -o y.npz  # compiled, into a file
+    edgekit run digits.onnx -d x.npz                        # in the simulator, printed
+    edgekit run digits.onnx -d x.npz -t cortex-m4 -o y.npz  # compiled, into a file
     edgekit run tiny-llama --text "once upon" --top-p 0.9 --temperature 0.8
     """
     from edgekit import api
@@ -92,9 +92,9 @@ def run(
     from edgekit.reports import results
     from edgekit.samples import arrays
 
-    if bool(input) == bool(text):
-        hint = "--input takes arrays, --text what a language model goes on with"
-        raise EdgeKitError("E0101" if not text else "E0103", "give either --input or --text", hint=hint)
+    if bool(data) == bool(text):
+        hint = "--data takes arrays, --text what a language model goes on with"
+        raise EdgeKitError("E0101" if not text else "E0103", "give either --data or --text", hint=hint)
     if text and (target or runner or output):
         message = "--text is for the simulator, and prints what it writes"
         raise EdgeKitError("E0103", message, hint="leave --target, --runner and --output out")
@@ -135,7 +135,7 @@ def run(
             arrays.check_destination(Path(output), len(graph.outputs))
         found = api.run(
             graph,
-            input,
+            data,
             target=run_by(target, runner) or None,
             optimize=optimize.value,
             ports=ports.value,

@@ -11,6 +11,7 @@ import typer
 from edgekit import console, settings
 from edgekit.command_help import Panel
 from edgekit.commands._shared import (
+    CalibrationData,
     Consts,
     Dims,
     Json,
@@ -37,10 +38,7 @@ def tune(
     model: Model,
     output: Annotated[str, written("FOLDER", "Default: the model's name and tuned."), settings.WRITES] = "",
     target: TargetName = "host",
-    calib: Annotated[
-        str,
-        typer.Option("--calib", metavar="DATA", help="Calibration data: .npz, .npy, a folder, or random."),
-    ] = "",
+    data: CalibrationData = "",
     labels: Annotated[
         str,
         typer.Option(
@@ -86,7 +84,7 @@ def tune(
 ) -> None:
     """Search for the pruning, formats and code that fit a board.
 
-    edgekit tune digits.onnx --calib calib.npz -t stm32f407 --ram 8K --flash 16K --max-drop 1%
+    edgekit tune digits.onnx --data calib.npz -t stm32f407 --ram 8K --flash 16K --max-drop 1%
     """
     from edgekit import api
     from edgekit.reports import tuning
@@ -112,7 +110,7 @@ def tune(
             progress("reading the model")
             found = api.tune(
                 api.convert(model, **bound_inputs(shape, dim, const, state, signature), name=name),
-                calib or None,
+                data or None,
                 limits,
                 target=target,
                 labels=api.read_labels(labels) if labels else None,

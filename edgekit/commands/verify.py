@@ -24,8 +24,8 @@ from edgekit.commands._shared import (
     SignatureOption,
     States,
     TargetName,
-    arrays_file,
     bound_inputs,
+    data,
     emit,
     entry_graphs,
     iterations,
@@ -38,7 +38,9 @@ PANEL = Panel.CHECKS
 def verify(
     model: Model,
     target: TargetName = "host",
-    input: Annotated[str, arrays_file("--input", "-i", help="Default: seeded random inputs.")] = "",
+    data: Annotated[
+        str, data(".npz, .npy or a folder of them; default: seeded random inputs.", "--input", "-i")
+    ] = "",
     runner: RunnerOption = "",
     optimize: OptimizeOption = Optimize.SPEED,
     ports: PortsOption = Ports.CALLER,
@@ -56,7 +58,7 @@ def verify(
     """Compare compiled code with the simulator; write nothing.
 
     edgekit verify digits.onnx -t cortex-m4
-    edgekit verify digits.ek -i x.npz --cores 4
+    edgekit verify digits.ek -d x.npz --cores 4
     """
     from edgekit import api
     from edgekit.reports import results
@@ -68,7 +70,7 @@ def verify(
         found = api.verify(
             graph,
             target=run_by(target, runner),
-            inputs=input or None,
+            inputs=data or None,
             optimize=optimize.value,
             ports=ports.value,
             cores=cores,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from importlib.resources import files
@@ -29,7 +29,7 @@ from edgekit.core.errors import EdgeKitError
 from edgekit.core.escape import Code
 from edgekit.core.ir import Graph
 from edgekit.core.progress import Progress
-from edgekit.core.types import DType
+from edgekit.core.types import Array, DType
 from edgekit.reports import results
 from edgekit.samples import arrays
 
@@ -107,6 +107,7 @@ def create(
     target: str = "",
     optimize: Optimize = "speed",
     content: Content = NO_CONTENT,
+    samples: Sequence[Mapping[str, Array]] = (),
     verify: bool | None = None,
     progress: Progress = lambda step: None,
 ) -> Project:
@@ -125,6 +126,7 @@ def create(
         package=(template.package,),
         helpers=helpers,
         content=content,
+        samples=samples,
         progress=progress,
     )
     known = {

@@ -58,7 +58,7 @@ def read(path: Path) -> BuildSummary:
         raise EdgeKitError("E0104", f"cannot read {path}: {reason_of(error)}") from None
     found = re.search(f"{re.escape(_START)}(.*?){re.escape(_END)}", text, re.DOTALL)
     if not found:
-        hint = "edgekit build --html and edgekit report write one; a model is taken, too"
+        hint = "edgekit build --report and edgekit report write one; a model is taken, too"
         raise EdgeKitError("E0401", f"{path} is no report of a build", hint=hint)
     try:
         return _parsed(json.loads(found[1]))

@@ -14,7 +14,7 @@ def commands(found: Tuned, point: Point, result: Result) -> Iterator[str]:
     model = found.file or "MODEL"
     if point.left < WHOLE:
         made = f"{file_stem(found.name)}_pruned.ek"
-        aims = f"--macs {point.left}% --target {quote(found.target)} --calib DATA"
+        aims = f"--macs {point.left}% --target {quote(found.target)} --data DATA"
         yield f"edgekit prune {quote(model)} {aims} -o {quote(made)}"
         model = made
     if point.base != F32:
@@ -28,7 +28,7 @@ def commands(found: Tuned, point: Point, result: Result) -> Iterator[str]:
 def _formats(point: Point, result: Result) -> str:
     if point.base == BF16:
         return "--dtype bf16"
-    words = ["--calib DATA"]
+    words = ["--data DATA"]
     if point.base == INT4:
         words.append("--weights int4")
     if point.better:  # the gate finds layers for which that pays

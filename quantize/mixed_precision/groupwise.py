@@ -37,7 +37,7 @@ from edgekit.quantize.settings import Settings
 
 _TRIED = np.linspace(0.7, 1.1, 17)  # times the scale that just holds the largest weight
 _WEIGHTS_AT = {DenseGroupwise: 1, DynamicDense: 2, GatherGroupwise: 0}  # which operand they are
-_BLIND = "without --calib, nothing shows which layers are too noisy in int4 and need int8"
+_BLIND = "without --data, nothing shows which layers are too noisy in int4 and need int8"
 _PIECE = 1 << 20  # weights that are tried at once
 
 

@@ -59,7 +59,7 @@ def check(criterion: str, has_data: bool) -> None:
     if criterion not in CRITERIA:
         raise EdgeKitError("E0103", f"unknown criterion {criterion}", hint=f"one of {', '.join(CRITERIA)}")
     if criterion not in FROM_WEIGHTS and not has_data:
-        hint = f"give --calib, or take {' or '.join(FROM_WEIGHTS)}, which see weights alone"
+        hint = f"give --data, or take {' or '.join(FROM_WEIGHTS)}, which see weights alone"
         raise EdgeKitError("E0110", f"criterion {criterion} needs calibration data", hint=hint)
 
 

@@ -111,9 +111,9 @@ def test_type_and_layout_are_wrong_in_one_error() -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        ("run", "--input", "images.npy"),
-        ("verify", "--input", "images.npy"),
-        ("quantize", "--calib", "images.npy"),
+        ("run", "--data", "images.npy"),
+        ("verify", "--data", "images.npy"),
+        ("quantize", "--data", "images.npy"),
         ("diff", "net.ek", "--data", "images.npz"),
     ],
     ids=lambda words: words[0],

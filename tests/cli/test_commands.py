@@ -166,15 +166,15 @@ def test_run_recognises_digits(cli: CommandLine, folder: Path, target: str | Non
     if target:
         require("gcc")
     where = ["--target", target] if target else []
-    found = cli.ok("run", "digits.ek", "--input", "x.npz", *where, "--json").json["outputs"]["y"]
+    found = cli.ok("run", "digits.ek", "--data", "x.npz", *where, "--json").json["outputs"]["y"]
     with np.load(DIGITS / "test.npz") as held_out:
         assert np.argmax(found, axis=1).tolist() == held_out["label"][:3].tolist()
 
 
 def test_run_writes_what_it_would_print(cli: CommandLine, folder: Path) -> None:
-    printed = cli.ok("run", "digits.ek", "--input", "x.npz", "--json").json["outputs"]["y"]
-    cli.ok("run", "digits.ek", "--input", "x.npz", "-o", "y.npz")
-    cli.ok("run", "digits.ek", "--input", "x.npz", "-o", "y.npy")
+    printed = cli.ok("run", "digits.ek", "--data", "x.npz", "--json").json["outputs"]["y"]
+    cli.ok("run", "digits.ek", "--data", "x.npz", "-o", "y.npz")
+    cli.ok("run", "digits.ek", "--data", "x.npz", "-o", "y.npy")
     with np.load("y.npz") as written:
         assert written.files == ["y"]
         assert written["y"].dtype == np.float32
@@ -184,7 +184,7 @@ def test_run_writes_what_it_would_print(cli: CommandLine, folder: Path) -> None:
 
 def test_run_writes_the_same_bytes_for_the_same_input(cli: CommandLine, folder: Path) -> None:
     for name in ("a.npz", "b.npz"):
-        cli.ok("run", "digits.ek", "--input", "x.npz", "-o", name)
+        cli.ok("run", "digits.ek", "--data", "x.npz", "-o", name)
     assert Path("a.npz").read_bytes() == Path("b.npz").read_bytes()
 
 
@@ -194,7 +194,7 @@ def test_verify_compares_and_leaves_nothing(cli: CommandLine, folder: Path) -> N
     found = cli.ok("verify", "digits.onnx", "--target", "host", "--json").json
     assert found["samples"] == 3
     assert [output["name"] for output in found["outputs"]] == ["y"]
-    assert cli.ok("verify", "digits.ek", "--input", "x.npz", "--optimize", "size").out.startswith("verified")
+    assert cli.ok("verify", "digits.ek", "--data", "x.npz", "--optimize", "size").out.startswith("verified")
     assert sorted(folder.iterdir()) == before
 
 

@@ -173,7 +173,7 @@ def test_mistakes_are_explained(cli: CommandLine, tiny_llama: Path, entry: list[
 def test_run_takes_prefill_with_text_alone(cli: CommandLine, tiny_llama: Path) -> None:
     for options in (
         ["--text", "a", "--entry", "decode:tokens=2"],
-        ["-i", "x.npz", "--entry", "prefill:tokens=2"],
+        ["-d", "x.npz", "--entry", "prefill:tokens=2"],
     ):
         answer = cli("run", "tiny-llama", *options)
         assert answer.code == 2

@@ -21,7 +21,7 @@ MISTAKES = [
     ("build digits.ek --optimise size", 2, "E0100 No such option: --optimise"),
     ("build digits.ek --optimize fast", 2, "E0100 Invalid value for '--optimize': 'fast' is not one of"),
     ("build digits.ek --shape", 2, "E0100 Option '--shape' requires an argument"),
-    ("run digits.ek", 2, "E0101 give either --input or --text"),
+    ("run digits.ek", 2, "E0101 give either --data or --text"),
     ("convert nothing.onnx", 2, "E0104 cannot read nothing.onnx: No such file"),
     ("build nothing.ek", 2, "E0104 cannot read nothing.ek: No such file"),
     ("convert /dev/null", 2, "E0104 cannot read /dev/null: it is not a regular file"),
@@ -46,17 +46,17 @@ MISTAKES = [
     ("build digits.ek --target wrong.toml", 2, "E0106 target wrong"),
     ("build digits.ek -o x.npz", 2, "E0105 cannot write into x.npz: it is not a folder"),
     ("build digits.ek -o x.npz/out", 2, "E0105 cannot write into"),
-    ("run digits.ek --input nothing.npz", 2, "E0104 cannot read nothing.npz: No such file"),
-    ("run digits.ek --input .", 2, "E0104 cannot read .: it is not a regular file"),
-    ("run digits.ek --input digits.onnx", 4, "E0401 digits.onnx is no .npz or .npy file"),
-    ("run digits.ek --input pickled.npz", 4, "E0404 pickled.npz holds pickled objects"),
-    ("run digits.ek --input key.npz", 2, "digits has no input named X\nhint: did you mean x? inputs: x"),
-    ("run digits.ek --input key.npz", 2, "E0101 input x is missing\nhint: x is f32[1,1,8,8]"),
-    ("run digits.ek --input shape.npz", 2, "E0102 input x is [8,8], the model takes f32[1,1,8,8]"),
-    ("run digits.ek --input dtype.npz", 2, "hint: save it as x.astype('float32')"),
-    ("run digits.ek --input x.npz -o y.txt", 2, "E0105 cannot write y.txt: arrays go into .npz or .npy"),
-    ("run digits.ek --input x.npz -o nowhere/y.npz", 2, "E0105 cannot write"),
-    ("verify digits.ek --input key.npz", 2, "E0108 digits has no input named X"),
+    ("run digits.ek --data nothing.npz", 2, "E0104 cannot read nothing.npz: No such file"),
+    ("run digits.ek --data .", 2, "E0104 cannot read .: it is not a regular file"),
+    ("run digits.ek --data digits.onnx", 4, "E0401 digits.onnx is no .npz or .npy file"),
+    ("run digits.ek --data pickled.npz", 4, "E0404 pickled.npz holds pickled objects"),
+    ("run digits.ek --data key.npz", 2, "digits has no input named X\nhint: did you mean x? inputs: x"),
+    ("run digits.ek --data key.npz", 2, "E0101 input x is missing\nhint: x is f32[1,1,8,8]"),
+    ("run digits.ek --data shape.npz", 2, "E0102 input x is [8,8], the model takes f32[1,1,8,8]"),
+    ("run digits.ek --data dtype.npz", 2, "hint: save it as x.astype('float32')"),
+    ("run digits.ek --data x.npz -o y.txt", 2, "E0105 cannot write y.txt: arrays go into .npz or .npy"),
+    ("run digits.ek --data x.npz -o nowhere/y.npz", 2, "E0105 cannot write"),
+    ("verify digits.ek --data key.npz", 2, "E0108 digits has no input named X"),
     ("diff digits.ek two.onnx", 2, "E0102 digits and two differ in the number of inputs: 1 and 2"),
     (
         "diff digits.ek one.onnx",
@@ -65,7 +65,7 @@ MISTAKES = [
     ),
     ("verify digits.ek --target bare.toml --trust", 5, "E0501 no compiler for target bare"),
     (
-        "run digits.ek --input x.npz --target bare.toml --trust",
+        "run digits.ek --data x.npz --target bare.toml --trust",
         5,
         "hint: put one of them on PATH",
     ),
@@ -115,7 +115,7 @@ def content(folder: Path) -> dict[str, bytes | None]:
 
 
 def test_errors_are_json_for_scripts(mistakes: CommandLine) -> None:
-    answer = mistakes("run", "digits.ek", "--input", "key.npz", "--json")
+    answer = mistakes("run", "digits.ek", "--data", "key.npz", "--json")
     assert answer.code == 2
     assert [error["code"] for error in answer.json["errors"]] == ["E0108", "E0101"]
     assert answer.err.startswith("error: E0108")

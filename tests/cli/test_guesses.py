@@ -15,11 +15,13 @@ from edgekit import cli as command_line
 from edgekit.api import Settings
 from edgekit.command_help import Panel
 from edgekit.core.errors import EdgeKitError
+from edgekit.deprecation import former_names
 
 STAGES = ("edgekit", "converters", "quantize", "codegen")
 COMMANDS = typer.main.get_command(command_line.app).commands  # type: ignore[attr-defined]  # a group has them
 OPTIONS = {
     name: {option for p in command.params for option in (*p.opts, *p.secondary_opts)}
+    - {old for p in command.params for old in former_names(p.opts)}
     for name, command in COMMANDS.items()
 }
 
@@ -42,7 +44,7 @@ OPTIONS = {
         ("quantize digits.onnx --dtype flaot16", "f16"),
         ("quantize digits.onnx --weights itn4", "int4"),
         ("quantize digits.onnx --formats int8,bf61", "bf16"),
-        ("quantize digits.onnx --calibrate calib.npz", "--calib calib.npz"),
+        ("quantize digits.onnx --calibrate calib.npz", "--data calib.npz"),
         ("explain E025", "E0205"),
     ],
 )
@@ -92,7 +94,7 @@ def test_what_an_alias_means_is_said(cli: CommandLine) -> None:
     answer = cli.ok("quantize", "digits.onnx", "--dtype", "half")
     assert "note: --dtype half means weights in f16, activations in float32" in answer.err
     assert Path("digits_f16.ek").is_file()
-    answer = cli.ok("quantize", "digits.onnx", "--dtype", "int16", "--calib", "random")
+    answer = cli.ok("quantize", "digits.onnx", "--dtype", "int16", "--data", "random")
     assert "note: --dtype int16 means weights in int8, activations in int16" in answer.err
     assert Path("digits_int16.ek").is_file()
 
@@ -102,16 +104,16 @@ def test_raw_data_have_other_names_too(folder: Path) -> None:
 
 
 def test_short_options_are_the_same_everywhere() -> None:
-    """-t is the target, -i the input, -o what is written, -v more, -h help, for every command that has it."""
-    short = {"-t": "--target", "-i": "--input", "-o": "--output", "-v": "--verbose", "-h": "--help"}
+    """-t is the target, -d the data, -o what is written, -v more, -h help, for every command that has it."""
+    short = {"-t": "--target", "-d": "--data", "-o": "--output", "-v": "--verbose", "-h": "--help"}
     for name, options in OPTIONS.items():
         assert {s for s, long in short.items() if long in options} == options & short.keys(), name
 
 
 def test_short_options_work(cli: CommandLine) -> None:
     cli.ok("estimate", "digits.ek", "-t", "host")
-    cli.ok("run", "digits.ek", "-i", "x.npz", "-o", "y.npz")
-    cli.ok("diff", "digits.ek", "digits.onnx", "-o", "page.html")
+    cli.ok("run", "digits.ek", "-d", "x.npz", "-o", "y.npz")
+    cli.ok("report", "digits.ek", "-o", "page.html")
     assert Path("y.npz").is_file()
     assert Path("page.html").is_file()
 

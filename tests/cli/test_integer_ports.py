@@ -23,7 +23,7 @@ def quantized(cli: CommandLine, folder: Path) -> str:
     x = net(Conv2d(strides=(4, 4)), net.x(1, SIZE, SIZE, 3), net.random(2, 4, 4, 3), net.random(2))
     edgekit.save(net.done(net(Pool2d("max", (6, 6)), x, name="y")), "net.ek")
     np.save("data.npy", np.random.default_rng(0).random((16, 1, SIZE, SIZE, 3), np.float32))
-    cli.ok("quantize", "net.ek", "--calib", "data.npy", "--calibrate", "minmax", "-o", "my net.ek")
+    cli.ok("quantize", "net.ek", "--data", "data.npy", "--calibrate", "minmax", "-o", "my net.ek")
     return "my net.ek"
 
 
@@ -33,7 +33,7 @@ def test_ports_become_integers_after_quantizing(
 ) -> None:
     """As if quantize had made them so."""
     cli.ok("convert", quantized, "--io", io, "-o", "after.ek", "--name", "net")
-    words = ("--calib", "data.npy", "--calibrate", "minmax", "--io", io)
+    words = ("--data", "data.npy", "--calibrate", "minmax", "--io", io)
     cli.ok("quantize", "net.ek", *words, "-o", "before.ek")
     after, before = edgekit.load("after.ek"), edgekit.load("before.ek")
     assert [str(after.type(name)) for name in (*after.inputs, *after.outputs)] == [

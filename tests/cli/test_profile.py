@@ -112,7 +112,7 @@ def test_the_log_of_a_run_stands_beside_the_estimate(cli: CommandLine) -> None:
     Path("log.txt").write_text(
         "".join(f"{name:<24} {n}\n" for name, n in zip(names, cycles, strict=True)) * 3, encoding="utf-8"
     )
-    line = ("profile", "log.txt", "-m", "digits.ek", "-t", "stm32f407", "--html", "page.html")
+    line = ("profile", "log.txt", "-m", "digits.ek", "-t", "stm32f407", "--report", "page.html")
     out = cli.ok(*line).out
     assert "3 runs" in out
     assert f"{found['instructions']:,} instructions" in out
@@ -232,7 +232,7 @@ def test_a_board_prints_its_layers(cli: CommandLine) -> None:
         assert estimated.instructions
         assert layer.estimated == estimated.instructions
         assert layer.measured / TICKS == pytest.approx(estimated.instructions, rel=0.06), layer.name
-    shown = cli.ok("profile", "log.txt", "-m", "digits.ek", "-t", "cortex-m4", "--html", "page.html").out
+    shown = cli.ok("profile", "log.txt", "-m", "digits.ek", "-t", "cortex-m4", "--report", "page.html").out
     assert "3 runs" in shown
     assert not re.search(r"^\* ", shown, re.MULTILINE)  # no layer is much slower than the others suggest
     assert "median of 3 runs in log.txt" in Path("page.html").read_text(encoding="utf-8")

@@ -14,7 +14,7 @@ from edgekit.core.errors import EdgeKitError, Exit
 
 
 def test_a_share_of_the_multiplications(cli: CommandLine) -> None:
-    found = json.loads(cli.ok("prune", "digits.onnx", "--macs", "50%", "--calib", "calib.npz", "--json").out)
+    found = json.loads(cli.ok("prune", "digits.onnx", "--macs", "50%", "--data", "calib.npz", "--json").out)
     pruning = found["pruning"]
     assert found["file"] == "digits_pruned.ek"
     assert pruning["macs"] <= 0.5 * pruning["macs_before"]
@@ -29,12 +29,12 @@ def test_without_data_weights_decide(cli: CommandLine) -> None:
     answer = cli.ok("prune", "digits.onnx", "--ratio", "0.25", "-o", "small.ek")
     assert "criterion  l2" in answer.out
     assert "quality" not in answer.out
-    assert "without --calib" in answer.err
+    assert "without --data" in answer.err
 
 
 def test_flash_is_what_the_library_takes(cli: CommandLine) -> None:
     require("gcc")
-    cli.ok("prune", "digits.onnx", "--flash", "20K", "--calib", "calib.npz", "-o", "small.ek")
+    cli.ok("prune", "digits.onnx", "--flash", "20K", "--data", "calib.npz", "-o", "small.ek")
     report = api.build("small.ek", "out", verify=False)
     assert report.flash_bytes is not None
     assert 0.9 * (20 << 10) < report.flash_bytes <= 20 << 10
@@ -43,19 +43,19 @@ def test_flash_is_what_the_library_takes(cli: CommandLine) -> None:
 def test_flash_may_be_that_of_int8(cli: CommandLine) -> None:
     require("qemu-system-arm")
     require_module("ziglang")
-    where = ["--target", "cortex-m4", "--flash", "8K", "--as", "int8", "--calib", "calib.npz"]
+    where = ["--target", "cortex-m4", "--flash", "8K", "--as", "int8", "--data", "calib.npz"]
     cli.ok("prune", "digits.onnx", *where, "-o", "small.ek")
-    cli.ok("quantize", "small.ek", "--calib", "calib.npz", "-o", "small8.ek", "--calibrate", "minmax")
+    cli.ok("quantize", "small.ek", "--data", "calib.npz", "-o", "small8.ek", "--calibrate", "minmax")
     report = api.build("small8.ek", "out", target="cortex-m4", verify=False)
     assert report.flash_bytes is not None
     assert report.flash_bytes <= 8 << 10
 
 
 def test_blocks_in_the_tile_of_the_target(cli: CommandLine) -> None:
-    where = ["--blocks", "60%", "--target", "cortex-m4", "--calib", "calib.npz"]
+    where = ["--blocks", "60%", "--target", "cortex-m4", "--data", "calib.npz"]
     answer = cli.ok("prune", "digits.onnx", *where, "-o", "small.ek")
     assert re.search(r"blocks of +zero\n.* +60%", answer.out), answer.out
-    cli.ok("quantize", "small.ek", "--calib", "calib.npz", "-o", "small8.ek", "--calibrate", "minmax")
+    cli.ok("quantize", "small.ek", "--data", "calib.npz", "-o", "small8.ek", "--calibrate", "minmax")
     kernels = [
         layer.kernel for layer in api.build("small8.ek", "out", target="cortex-m4", verify=False).layers
     ]
@@ -64,7 +64,7 @@ def test_blocks_in_the_tile_of_the_target(cli: CommandLine) -> None:
 
 def test_a_budget_that_is_too_small(cli: CommandLine) -> None:
     require("gcc")
-    answer = cli("prune", "digits.onnx", "--flash", "1K", "--calib", "calib.npz", "-o", "small.ek")
+    answer = cli("prune", "digits.onnx", "--flash", "1K", "--data", "calib.npz", "-o", "small.ek")
     assert answer.code == Exit.GATE
     assert "E0605" in answer.err
     assert not Path("small.ek").exists()
@@ -85,7 +85,7 @@ def test_accuracy_is_a_gate(cli: CommandLine) -> None:
     with np.load("calib.npz") as file:
         answers = api.run(graph, file["x"])["y"].argmax(axis=-1)
     np.save("y.npy", answers)
-    given = ["prune", "digits.onnx", "--calib", "calib.npz", "--labels", "y.npy", "-o", "small.ek"]
+    given = ["prune", "digits.onnx", "--data", "calib.npz", "--labels", "y.npy", "-o", "small.ek"]
     assert "accuracy" in cli.ok(*given, "--macs", "90%", "--max-drop", "10%").out
     answer = cli(*given, "--macs", "10%", "--max-drop", "1%")
     assert answer.code == Exit.GATE
@@ -114,7 +114,7 @@ def test_what_makes_no_sense(cli: CommandLine, words: list[str], said: str) -> N
 
 
 def test_quantized_models_are_pruned_before(cli: CommandLine) -> None:
-    cli.ok("quantize", "digits.onnx", "--calib", "calib.npz", "-o", "q.ek", "--calibrate", "minmax")
+    cli.ok("quantize", "digits.onnx", "--data", "calib.npz", "-o", "q.ek", "--calibrate", "minmax")
     answer = cli("prune", "q.ek", "--ratio", "50%")
     assert answer.code == Exit.UNSUPPORTED
     assert "prune the float model" in answer.err

@@ -37,7 +37,7 @@ def test_a_mean_beside_a_border_of_zeros_is_noted(cli: CommandLine) -> None:
 def test_quantize_takes_pixels_to_the_device(cli: CommandLine) -> None:
     require("gcc")
     np.save("pixels.npy", pixels())
-    line = ("quantize", "digits.onnx", "--calib", "pixels.npy", "--mean", "x=3", "--std", "x=16")
+    line = ("quantize", "digits.onnx", "--data", "pixels.npy", "--mean", "x=3", "--std", "x=16")
     cli.ok(*line, "--io", "uint8", "-o", "net.ek")
     assert edgekit.load("net.ek").type("x").quant == Quant((1.0,), (0,))
     assert edgekit.load("net.ek").type("x").dtype is DType.U8
@@ -45,7 +45,7 @@ def test_quantize_takes_pixels_to_the_device(cli: CommandLine) -> None:
 
 
 def test_calibration_data_must_be_raw_then(cli: CommandLine) -> None:
-    answer = cli("quantize", "digits.onnx", "--calib", "calib.npz", "--std", "16")
+    answer = cli("quantize", "digits.onnx", "--data", "calib.npz", "--std", "16")
     assert "error: E0102 input x is f32, the model takes u8[1,1,8,8]" in answer.err
     assert "save it as x.astype('uint8')" in answer.err
 

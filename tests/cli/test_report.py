@@ -1,4 +1,4 @@
-"""`edgekit report` and `build --html` write a page about a library, and compare it with another build."""
+"""`edgekit report` and `build --report` write a page about a library, and compare it with another build."""
 
 import json
 import re
@@ -41,7 +41,7 @@ def test_the_page_says_what_the_json_says(cli: CommandLine) -> None:
 
 def test_a_build_writes_the_page_too(cli: CommandLine) -> None:
     require("gcc")
-    found = cli.ok("build", "digits.ek", "-o", "out", "--html", "page.html", "--json").json
+    found = cli.ok("build", "digits.ek", "-o", "out", "--report", "page.html", "--json").json
     assert "map" not in found
     text = Path("page.html").read_text(encoding="utf-8")
     assert f"compiled with {found['compiler']}" in text
@@ -57,7 +57,7 @@ def test_a_build_writes_the_page_too(cli: CommandLine) -> None:
 
 def test_what_quantization_costs_is_on_the_page(cli: CommandLine) -> None:
     require("gcc")
-    cli.ok("quantize", "digits.onnx", "--calib", "calib.npz", "--calibrate", "minmax", "-o", "small.ek")
+    cli.ok("quantize", "digits.onnx", "--data", "calib.npz", "--calibrate", "minmax", "-o", "small.ek")
     cli.ok("report", "small.ek")
     alone = Path("small.html").read_text(encoding="utf-8")
     assert "Accumulated" not in alone
@@ -121,7 +121,7 @@ def test_other_pages_are_refused(page: tuple[Path, BuildSummary], damage) -> Non
 
 def test_a_page_that_is_not_there(cli: CommandLine) -> None:
     assert "E0104 cannot read nothing.html" in cli("report", "digits.ek", "--before", "nothing.html").err
-    for words in (("report", "digits.ek", "-o"), ("build", "digits.ek", "--html")):
+    for words in (("report", "digits.ek", "-o"), ("build", "digits.ek", "--report")):
         answer = cli(*words, "page.pdf")
         assert (answer.code, answer.out) == (2, "")
         assert "E0105 cannot write page.pdf" in answer.err

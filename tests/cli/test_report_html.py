@@ -64,7 +64,7 @@ class Page(HTMLParser):
 
 @pytest.fixture
 def quantized(cli: CommandLine) -> str:
-    cli.ok("quantize", "digits.onnx", "--calib", "calib.npz", "--calibrate", "minmax", "-o", "small.ek")
+    cli.ok("quantize", "digits.onnx", "--data", "calib.npz", "--calibrate", "minmax", "-o", "small.ek")
     return "small.ek"
 
 
@@ -74,7 +74,7 @@ def value(number: float | None) -> float:
 
 
 def test_the_page_says_what_the_json_says(cli: CommandLine, quantized: str) -> None:
-    line = ("diff", "digits.onnx", quantized, "--data", "x.npz", "--html", "page.html", "--json")
+    line = ("diff", "digits.onnx", quantized, "--data", "x.npz", "--report", "page.html", "--json")
     layers = cli.ok(*line).json["layers"]
     rows = Page(Path("page.html").read_text(encoding="utf-8")).body
     assert len(rows) == len(layers) == 10
@@ -92,7 +92,7 @@ def test_the_page_says_what_the_json_says(cli: CommandLine, quantized: str) -> N
 
 
 def test_the_page_needs_nothing_else(cli: CommandLine, quantized: str) -> None:
-    cli.ok("diff", "digits.onnx", quantized, "--data", "x.npz", "--html", "page.html")
+    cli.ok("diff", "digits.onnx", quantized, "--data", "x.npz", "--report", "page.html")
     text = Path("page.html").read_text(encoding="utf-8")
     assert len(text) < 60_000
     assert "prefers-color-scheme: dark" in text
@@ -156,7 +156,7 @@ def test_quantize_writes_the_report_from_the_calibration_data(cli: CommandLine) 
     line = (
         "quantize",
         "digits.onnx",
-        "--calib",
+        "--data",
         "calib.npz",
         "--calibrate",
         "minmax",
@@ -172,8 +172,8 @@ def test_quantize_writes_the_report_from_the_calibration_data(cli: CommandLine) 
 @pytest.mark.parametrize(
     "line",
     [
-        ("quantize", "digits.onnx", "--calib", "calib.npz", "--report"),
-        ("diff", "digits.onnx", "digits.ek", "--html"),
+        ("quantize", "digits.onnx", "--data", "calib.npz", "--report"),
+        ("diff", "digits.onnx", "digits.ek", "--report"),
     ],
 )
 def test_other_file_names_are_refused_before_the_work_is_done(

@@ -38,7 +38,7 @@ def test_help_imports_nothing_heavy(line: str, tmp_path: Path) -> None:
 
 def test_an_ek_file_is_read_without_onnx(folder: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", LOOK, "run", "digits.ek", "--input", "x.npz"], capture_output=True, text=True
+        [sys.executable, "-c", LOOK, "run", "digits.ek", "--data", "x.npz"], capture_output=True, text=True
     )
     code, modules = json.loads(done.stderr.splitlines()[-1])
     assert code == 0
@@ -124,7 +124,7 @@ def test_progress_is_shown_on_a_terminal_and_wiped(folder: Path) -> None:
 
 
 def test_calibration_counts_its_samples_on_a_terminal(folder: Path) -> None:
-    words = ("quantize", "digits.ek", "--calib", "calib.npz", "--calibrate", "minmax")
+    words = ("quantize", "digits.ek", "--data", "calib.npz", "--calibrate", "minmax")
     said = on_a_terminal(*words, NO_COLOR="", COLUMNS="70")
     assert "\r\033[Kcalibrating, sample 32 of 128  [#######-----------------------]   25%" in said
     assert "calibrating" not in program(*words, folder=folder).err

@@ -84,8 +84,8 @@ def test_json_has_the_text(cli: CommandLine, tiny_llama: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ((), "E0101 give either --input or --text"),
-        (("--text", "a", "-i", "x.npz"), "E0103 give either --input or --text"),
+        ((), "E0101 give either --data or --text"),
+        (("--text", "a", "-d", "x.npz"), "E0103 give either --data or --text"),
         (("--text", "a", "-t", "host"), "--text is for the simulator"),
         (
             ("--text", "a" * 40),

@@ -24,12 +24,13 @@ from edgekit.core import simulate, target
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
 from edgekit.core.ops.activations import Log, Sigmoid, Tanh
-from edgekit.core.ops.arithmetic import Mul, Sqrt, Sub
+from edgekit.core.ops.arithmetic import Clip, Mul, Sqrt, Sub
 from edgekit.core.ops.cast import Cast
 from edgekit.core.ops.concat import Concat
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.rank import ArgExtreme
+from edgekit.core.ops.reduce import Reduce
 from edgekit.core.types import Array, DType, Type, Value
 
 HOST = target.load("host")
@@ -275,9 +276,34 @@ def test_nothing_is_called_verified_where_nothing_was_compared(tmp_path: Path) -
     for verb in (lambda: api.verify(graph), lambda: api.build(graph, tmp_path / "other", verify=True)):
         with pytest.raises(EdgeKitError, match="E0607 too little was compared") as error:
             verb()
-        assert "--input" in error.value.hint
+        assert "--data takes typical inputs" in error.value.hint
+        assert "(x f32[1,9])" in error.value.hint
         assert error.value.exit_code == 1
     assert not (tmp_path / "other").exists()
+
+
+def detector(key: Array) -> Graph:
+    """Silent for whatever is not near its key, as a wake word is for noise."""
+    net = Net()
+    away = net(Sub(), net.x(*key.shape), key)
+    far = net(Reduce("sum", (1,)), net(Mul(), away, away))
+    return net.done(net(Clip(), net(Sub(), 1.0, far), 0.0, np.inf))
+
+
+def test_typical_inputs_compare_what_random_ones_leave_silent(tmp_path: Path) -> None:
+    """They are the way out that the note of a build names."""
+    require("gcc")
+    random = np.random.default_rng(0)
+    key = random.uniform(2, 3, (1, 64)).astype(np.float32)
+    graph = detector(key)
+    report = api.build(graph, tmp_path / "noise")
+    assert (
+        "--data takes typical inputs, an .npz, an .npy or a folder of them (x f32[1,64])" in report.unverified
+    )
+    words = key + random.normal(0, 0.05, (4, 1, 64)).astype(np.float32)
+    found = api.build(graph, tmp_path / "words", samples=words, verify=True).verification
+    assert found
+    assert (found.samples, found.compared) == (7, 1.0)
 
 
 def test_an_output_that_no_input_reaches_is_not_missed() -> None:

@@ -95,14 +95,14 @@ def test_every_table_names_modules(
     cli, model = CommandLine(capsys), str(SAMPLES / file)
     pruned = cli.ok("prune", model, "--macs", "50%").out
     assert f"\n{paths[0]} " in pruned.partition("channels of")[2]
-    tuned = cli("tune", model, "--calib", "random", "--budget", "1", "--jobs", "1", "--flash", "1K").err
+    tuned = cli("tune", model, "--data", "random", "--budget", "1", "--jobs", "1", "--flash", "1K").err
     assert f"bound by layer {paths[-1]}" in tuned
     log = "".join(f"{layer['name']} 1\n" for layer in cli.ok("estimate", model, "--json").json["layers"])
     Path("log.txt").write_text(log, encoding="utf-8")
     for command in (
         ("profile", "log.txt", "--model", model),
         ("inspect", model, "-v"),
-        ("quantize", model, "--calib", "random", "-o", "net_8.ek", "--calibrate", "minmax"),
+        ("quantize", model, "--data", "random", "-o", "net_8.ek", "--calibrate", "minmax"),
         ("build", "net_8.ek", "-o", "library", "--no-verify", "-v"),
         ("build", model, "-o", "floats", "--no-verify", "-v"),
         ("bench", "net_8.ek", "--layers"),

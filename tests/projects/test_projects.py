@@ -369,7 +369,7 @@ def test_classes_are_named(template: str, cli: CommandLine) -> None:
     Path("names.txt").write_text("\n".join((*CLASSES[:9], "nine")) + "\r\n\n", encoding="utf-8-sig")
     x = np.random.default_rng(3).random((1, 1, 8, 8), np.float32)
     np.save("x.npy", x)
-    options = ("--classes", "names.txt", "--sample", "x.npy", "--no-verify")
+    options = ("--classes", "names.txt", "--data", "x.npy", "--no-verify")
     cli.ok("new", "app", "digits.onnx", "--template", template, *options)
     with np.load("app/sample.npz") as kept:
         np.testing.assert_array_equal(kept["x"], x)

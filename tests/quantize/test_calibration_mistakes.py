@@ -119,7 +119,7 @@ def test_the_report_shows_what_arrived(
     monkeypatch.chdir(tmp_path)
     _, x = example("digits")
     np.savez("x.npz", x=x * np.float32(255))
-    options = ["--calib", "x.npz", "--calibrate", "minmax", "--strict-int8"]
+    options = ["--data", "x.npz", "--calibrate", "minmax", "--strict-int8"]
     done = CommandLine(capsys)("quantize", str(DIGITS / "digits.onnx"), *options, "-o", "out.ek")
     low, high, mean = (float(f(x) * 255) for f in (np.min, np.max, np.mean))
     assert f"x  {low:.4g} to {high:.4g}, mean {mean:.4g}" in done.out

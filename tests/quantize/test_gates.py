@@ -114,7 +114,7 @@ def test_formats_limit_what_layers_may_become() -> None:
 def test_the_best_that_was_found_is_written_and_the_exit_code_is_1(cli: CommandLine, tmp_path: Path) -> None:
     api.save(network(), tmp_path / "net.ek")
     np.savez(tmp_path / "x.npz", x=samples(40))
-    options = ["--calib", "x.npz", "--min-sqnr", "150dB", "--formats", "int16", "-o", "out.ek", "--json"]
+    options = ["--data", "x.npz", "--min-sqnr", "150dB", "--formats", "int16", "-o", "out.ek", "--json"]
     done = cli("quantize", "net.ek", *options)
     assert done.code == Exit.GATE
     assert "E0603" in done.err
@@ -128,7 +128,7 @@ def test_labels_from_a_file(cli: CommandLine, tmp_path: Path) -> None:
     api.save(graph, tmp_path / "net.ek")
     np.savez(tmp_path / "x.npz", x=x)
     np.save(tmp_path / "y.npy", np.eye(CLASSES)[classes(graph, x)])  # rows with a one
-    options = ["--calib", "x.npz", "--labels", "y.npy", "--max-drop", "10%"]
+    options = ["--data", "x.npz", "--labels", "y.npy", "--max-drop", "10%"]
     done = cli("quantize", "net.ek", *options)
     assert done.code == Exit.OK
     assert "accuracy" in done.out
@@ -170,7 +170,7 @@ def test_the_accuracy_of_the_float_model_comes_first(cli: CommandLine, tmp_path:
     labels[:15] = (labels[:15] + 1) % CLASSES
     np.save(tmp_path / "y.npy", labels)
     np.savez(tmp_path / "x.npz", x=x)
-    options = ["--calib", "x.npz", "--labels", "y.npy"]
+    options = ["--data", "x.npz", "--labels", "y.npy"]
     done = cli("quantize", "net.ek", *options, "--calibrate", "minmax")
     assert done.err.splitlines()[0] == "the float model has 75.0% on all samples"
     (row,) = (line for line in done.out.splitlines() if line.startswith("accuracy"))
@@ -214,7 +214,7 @@ def test_a_drop_without_labels_and_senseless_limits_are_refused(cli: CommandLine
         (["--formats", "int9"], "unknown format of layers"),
         (["--activations", "bf16"], "unknown activations with int8"),
     ):
-        done = cli("quantize", "net.ek", "--calib", "x.npz", *options)
+        done = cli("quantize", "net.ek", "--data", "x.npz", *options)
         assert done.code == Exit.USAGE, options
         assert words in done.err
         assert not (tmp_path / "net_int8.ek").exists()

@@ -109,7 +109,7 @@ def test_the_command_writes_int4(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     cli = CommandLine(capsys)
-    words = ["quantize", str(DIGITS / "digits.onnx"), "--calib", str(DIGITS / "calib.npz")]
+    words = ["quantize", str(DIGITS / "digits.onnx"), "--data", str(DIGITS / "calib.npz")]
     answer = cli.ok(*words, "--weights", "int4", "--effort", "high")
     assert "int8, int4 weights" in answer.out
     assert api.load("digits_int4.ek") == digits("int4", "high")[0]

@@ -150,7 +150,7 @@ def test_a_gate_for_accuracy_alone_does_not_hide_noise(
     np.save("x.npy", DATA)
     np.save("y.npy", np.zeros(len(DATA), np.int64))
     gate = ["--labels", "y.npy", "--max-drop", "100%"]
-    done = CommandLine(capsys)("quantize", "net.ek", "--calib", "x.npy", "--calibrate", "minmax", *gate)
+    done = CommandLine(capsys)("quantize", "net.ek", "--data", "x.npy", "--calibrate", "minmax", *gate)
     assert "gate      passed: accuracy" in done.out
     assert "warning: output out has " in done.err
     assert "dB on held-out samples: the gate asks for accuracy alone, --min-sqnr for less noise" in done.err

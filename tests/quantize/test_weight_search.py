@@ -91,7 +91,7 @@ def test_random_data_change_no_formats() -> None:
 @pytest.mark.parametrize(("options", "count"), [({}, 1), ({"strict_int8": True}, 0), ({"dtype": "int8"}, 0)])
 def test_without_data_it_is_said_that_nothing_is_known(options: dict[str, Any], count: int) -> None:
     _, found = quantize_model(network(loud=(32, 3)), None, **INT4 | options)
-    assert [text for text in found.warnings if "without --calib" in text][:2] == list(found.warnings)
+    assert [text for text in found.warnings if "without --data" in text][:2] == list(found.warnings)
     assert len(found.warnings) == count
 
 
@@ -160,7 +160,7 @@ def test_a_gate_recommends_effort_where_it_changes_anything(
     monkeypatch.chdir(tmp_path)
     save(network(a=(32, 1)), "net.ek")
     np.save("x.npy", DATA)
-    words = ["quantize", "net.ek", "--calib", "x.npy", "--min-sqnr", "300dB", "--dtype", *format.split()]
+    words = ["quantize", "net.ek", "--data", "x.npy", "--min-sqnr", "300dB", "--dtype", *format.split()]
     answer = CommandLine(capsys)(*words)
     assert "is the best that was found" in answer.err
     assert ("--effort high may help" in answer.err) is can_have_effort

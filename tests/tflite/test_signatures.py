@@ -200,7 +200,7 @@ def test_commands_take_signatures_and_members(
 @pytest.mark.parametrize(
     "words",
     [
-        ["inspect"], ["estimate"], ["bench"], ["quantize", "--calib", "x.npz"], ["prune", "--ratio", "50%"],
+        ["inspect"], ["estimate"], ["bench"], ["quantize", "--data", "x.npz"], ["prune", "--ratio", "50%"],
         ["tune", "--max-drop", "1%"],
     ],
     ids=lambda words: words[0],

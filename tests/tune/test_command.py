@@ -15,7 +15,7 @@ from edgekit.tuning import workers
 from edgekit.tuning.problem import Outcome, Point, TuningProblem
 
 MODEL = DIGITS / "digits.onnx"
-SHORT = ("--calib", "x.npy", "--jobs", "1", "-o", "out")
+SHORT = ("--data", "x.npy", "--jobs", "1", "-o", "out")
 
 
 def test_what_is_chosen_is_what_is_built(
@@ -116,12 +116,12 @@ def test_ctrl_c_says_how_to_go_on(cli: CommandLine, monkeypatch: pytest.MonkeyPa
     ("words", "said"),
     [
         ([], "tuning needs calibration data"),
-        (["--calib", "x.npy", "--latency", "soon"], "is not a time"),
-        (["--calib", "x.npy", "--latency", "20ms"], "how long an instruction takes"),
-        (["--calib", "x.npy", "--budget", "none"], "is not a count"),
-        (["--calib", "x.npy", "--jobs", "0"], "is not a count"),
-        (["--calib", "x.npy", "--max-drop", "150%"], "is not a share"),
-        (["--calib", "x.npy", "-o", "."], "something else"),
+        (["--data", "x.npy", "--latency", "soon"], "is not a time"),
+        (["--data", "x.npy", "--latency", "20ms"], "how long an instruction takes"),
+        (["--data", "x.npy", "--budget", "none"], "is not a count"),
+        (["--data", "x.npy", "--jobs", "0"], "is not a count"),
+        (["--data", "x.npy", "--max-drop", "150%"], "is not a share"),
+        (["--data", "x.npy", "-o", "."], "something else"),
     ],
 )
 def test_what_makes_no_sense(cli: CommandLine, words: list[str], said: str) -> None:
@@ -132,7 +132,7 @@ def test_what_makes_no_sense(cli: CommandLine, words: list[str], said: str) -> N
 
 
 def test_a_quantized_model_leaves_nothing_to_try(cli: CommandLine) -> None:
-    cli.ok("quantize", MODEL, "--calib", "x.npy", "--calibrate", "minmax", "-o", "small.ek")
-    answer = cli("tune", "small.ek", "--calib", "x.npy")
+    cli.ok("quantize", MODEL, "--data", "x.npy", "--calibrate", "minmax", "-o", "small.ek")
+    answer = cli("tune", "small.ek", "--data", "x.npy")
     assert answer.code == Exit.UNSUPPORTED
     assert "tune the float model" in answer.err
