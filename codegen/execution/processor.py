@@ -1,4 +1,4 @@
-"""What the processor of this machine can do, as far as EDGEKIT_CPU shows it."""
+"""What the processor of this machine can do, as far as EDGEKIT_CPU shows it, and the best target for it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from edgekit.core import suggest
 from edgekit.core import target as targets
 from edgekit.core.errors import EdgeKitError
+from edgekit.core.target import Target
 
 VARIABLE = "EDGEKIT_CPU"
 _BASE = "x86-64"
@@ -19,6 +20,18 @@ def flags() -> frozenset[str]:
     x86-64-avx2 does not ask for, so that other programs run as they do on a processor without it."""
     shown = os.environ.get(VARIABLE)
     return _flags() & _level(shown) if shown else _flags()
+
+
+def native() -> Target:
+    """The target with the most features of this processor whose programs run on it; where no target asks for
+    any, host."""
+    own = (t for t in map(targets.load, targets.names()) if t.runner == "native" and not t.gpu)
+    return max((t for t in own if flags().issuperset(t.cpu_flags)), key=lambda t: len(t.cpu_flags))
+
+
+def load(name: str) -> Target:
+    """The target of this name, which may be native."""
+    return native() if name == targets.NATIVE else targets.load(name)
 
 
 @cache

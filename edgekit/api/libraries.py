@@ -158,7 +158,7 @@ def verify(
 def bench(
     model: Model,
     *,
-    target: str | Target = "host",
+    target: str | Target = "native",
     optimize: Optimize = "speed",
     layers: bool = False,
     weight_growth: float = 0.0,

@@ -7,6 +7,7 @@ from functools import partial
 from os import PathLike
 from pathlib import Path
 
+from edgekit.codegen.execution import processor
 from edgekit.converters import normalize, read
 from edgekit.converters.normalize import Numbers
 from edgekit.core import ek_file
@@ -130,4 +131,4 @@ def list_targets() -> tuple[Target, ...]:
 
 
 def target_of(target: str | Target) -> Target:
-    return target if isinstance(target, Target) else target_files.load(target)
+    return target if isinstance(target, Target) else processor.load(target)

@@ -126,7 +126,11 @@ def class_names(path: str) -> tuple[str, ...]:
 
 
 def _trusted_target(context: typer.Context, name: str) -> str:
-    """The name of a target; a file that names programs of its own needs trust."""
+    """The name of a target, native resolved; a file that names programs of its own needs trust."""
+    if name == targets.NATIVE:
+        from edgekit.codegen.execution import processor
+
+        return processor.native().name
     is_strange = name.endswith(".toml") and not context.obj and not _is_own(name)
     if is_strange and (foreign := targets.foreign_programs(name)):
         raise EdgeKitError(
@@ -143,14 +147,16 @@ def _is_own(name: str) -> bool:
 
 def _targets(incomplete: str) -> list[str]:
     """Targets, for shells that complete words."""
-    return [name for name in targets.names() if name.startswith(incomplete)]
+    return [name for name in (*targets.names(), targets.NATIVE) if name.startswith(incomplete)]
 
 
 def target_option(help: str) -> Any:
     return option("--target", "-t", group=CODE, help=help, callback=_trusted_target, autocompletion=_targets)
 
 
-TargetName = Annotated[str, target_option("One of `edgekit targets`, or a .toml file.")]
+TargetName = Annotated[
+    str, target_option("One of `edgekit targets`, a .toml file, or native: the best here.")
+]
 RunnerOption = Annotated[
     str,
     typer.Option(

@@ -34,7 +34,7 @@ PANEL = Panel.CHECKS
 
 def bench(
     model: Model,
-    target: TargetName = "host",
+    target: TargetName = "native",
     runner: RunnerOption = "",
     optimize: OptimizeOption = Optimize.SPEED,
     layers: Annotated[bool, typer.Option("--layers", help="Measure each layer, too.")] = False,
@@ -50,7 +50,8 @@ def bench(
 ) -> None:
     """Measure the time of a run, or its instructions in an emulator.
 
-    edgekit bench digits.onnx                        # time on this machine
+    edgekit bench digits.onnx                        # time on this machine, with its vectors
+    edgekit bench digits.onnx -t host                # time of portable C
     edgekit bench digits.onnx -t cortex-m4 --layers  # instructions of each layer, in an emulator
     """
     from edgekit import api

@@ -14,7 +14,9 @@ def targets(json: Json = False) -> None:
     edgekit targets
     """
     from edgekit import api
+    from edgekit.codegen.execution import processor
     from edgekit.reports import results
 
-    found = api.list_targets()
-    emit("targets", {"targets": found}, results.targets(found), json)
+    found, native = api.list_targets(), processor.native().name
+    lines = [*results.targets(found), "", f"native is {native} on this machine"]
+    emit("targets", {"targets": found, "native": native}, lines, json)

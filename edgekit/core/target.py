@@ -15,6 +15,9 @@ from edgekit.core import suggest
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.reasons import reason_of
 
+NATIVE = (
+    "native"  # the best target for the processor of this machine, as codegen/execution/processor.py finds it
+)
 _GPUS = ("", "opencl", "webgpu")
 MAX_CORES = 64
 
@@ -92,7 +95,7 @@ def load(name: str) -> Target:
             raise EdgeKitError("E0106", f"no target file {name}")
         return parse(path.stem, _text(path))
     if name not in names():
-        raise EdgeKitError("E0106", f"unknown target {name}", hint=suggest.hint(name, names()))
+        raise EdgeKitError("E0106", f"unknown target {name}", hint=suggest.hint(name, (*names(), NATIVE)))
     return _of_edgekit(name)
 
 

@@ -19,12 +19,12 @@ from typing import Any
 from edgekit.codegen import packages
 from edgekit.codegen.compilation import build as library
 from edgekit.codegen.compilation import publish
+from edgekit.codegen.execution import processor
 from edgekit.codegen.lowering.compact_weights import fit
 from edgekit.codegen.packages import NO_CONTENT, Content
 from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import Program
 from edgekit.core import ek_file, suggest, templating
-from edgekit.core import target as targets
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.escape import Code
 from edgekit.core.ir import Graph
@@ -113,7 +113,7 @@ def create(
 ) -> Project:
     """Make the folder: the model, its library, and a program around it."""
     check(folder)
-    wanted = targets.load(target or template.target)
+    wanted = processor.load(target or template.target)
     packages.check((template.package,), (), wanted)
     program = fit(graph, wanted, optimize=optimize)
     helpers = packages.helpers_that_fit(template.package, program)

@@ -16,7 +16,7 @@ import torch
 from torch import nn
 from torch.nn.modules.dropout import _DropoutNd
 
-from edgekit.core import target as targets
+from edgekit.codegen.execution import processor
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
 from edgekit.core.passes.simplify import simplify
@@ -100,7 +100,7 @@ def prune(
     or to be shrunk later. In training mode the copy starts as what it is in evaluation: batch normalization
     has the statistics of the samples, and nn.Dropout drops nothing."""
     wanted = Pruning(ratio, macs, weights, instructions, criterion=criterion, fit=fit)
-    on = targets.load(target)
+    on = processor.load(target)
     device, model = device_of(model), on_cpu(model)
     found = traced(model, example_inputs, lambda graph: graph)
     real = found.real()
