@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from support.nets import Net
 from support.tools import require
+from support.x86 import STRICT
 
 from edgekit.codegen.compilation import elf
 from edgekit.codegen.compilation.build import generate, library_sources
@@ -46,7 +47,7 @@ def compiled(
     write(files, folder)
     names = library_sources(files, "speed")
     done = subprocess.run(
-        [*command, "-std=c99", "-O2", "-I.", *options, "-c", *names],
+        [*command, *STRICT, "-std=c99", "-O2", "-I.", *options, "-c", *names],
         cwd=folder,
         capture_output=True,
         text=True,
@@ -64,6 +65,16 @@ def test_constants_are_in_the_section_that_is_asked_for(
     objects = compiled(program, tmp_path, weights, COMPILERS[compiler], f"-DEK_WEIGHTS={attribute}")
     sections = [section for name in objects for section in elf.sections((tmp_path / name).read_bytes())]
     assert sum(section.size for section in sections if section.name == ".flash.ext") >= program.weight_bytes
+
+
+@pytest.mark.parametrize("attribute", ["", *(f"__attribute__(({x}))" for x in ("used", "aligned(8), used"))])
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_constants_are_in_their_usual_section_else(
+    program: Program, compiler: str, attribute: str, tmp_path: Path
+) -> None:
+    objects = compiled(program, tmp_path, "bin", COMPILERS[compiler], f"-DEK_WEIGHTS={attribute}")
+    sections = [section for name in objects for section in elf.sections((tmp_path / name).read_bytes())]
+    assert sum(section.size for section in sections if section.name == ".rodata") >= program.weight_bytes
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)

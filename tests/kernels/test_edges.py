@@ -17,7 +17,7 @@ from support.integer_bench import Bench, Family, Tensors, drawn
 from support.real_edge_families import REAL_FAMILIES
 
 from edgekit.codegen.execution.driver import BACKWARDS, Driver
-from edgekit.codegen.execution.runner import is_native, runs_threads
+from edgekit.codegen.execution.runner import runs_threads
 from edgekit.codegen.lowering import call_rules
 from edgekit.codegen.lowering.lower import lower
 from edgekit.codegen.program import Program, compile_graph
@@ -147,10 +147,8 @@ def differing(
 ) -> list[tuple[int, str]]:
     """Layers whose results have other bits, each with the number of threads."""
     found = []
-    # The order of the parts does not depend on the processor: emulators take the hardest one, and
-    # one number of threads where they have them; all numbers run where they cost little.
-    threads = (1, 2, 3, 4) if is_native(program.target) else (3,)
-    for count in (*first, BACKWARDS, *(threads if runs_threads(program.target) else ())):
+    # Where there are no threads, the hardest order of the parts is enough.
+    for count in (*first, BACKWARDS, *((1, 2, 3, 4) if runs_threads(program.target) else ())):
         results = driver.with_threads(count).run(program, inputs)
         names = [name for name, y in expected.items() if results[name].tobytes() != y.tobytes()]
         found += [(count, str(program.graph.producer(name))) for name in names]

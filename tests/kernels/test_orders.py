@@ -10,7 +10,6 @@ from typing import Literal
 
 import numpy as np
 import pytest
-from support import x86
 from support.blocks import with_zeros
 from support.each_target import TARGETS, drive, load
 from support.integer_bench import Bench, Family, Seeded
@@ -312,8 +311,6 @@ def test_results_lie_over_inputs_as_near_as_they_may(
     target = load(name)
     wanted = to_be_seen(target.isa[0])
     cases = 40 if name.startswith(("x86", "wasm")) else 120  # compilers take long for kernels of many vectors
-    if name.startswith("x86") and x86.is_emulated(target):  # and a minute for those of the longest ones
-        cases //= 2
     families = INTEGERS + (REALS if "dense" in wanted else [])
     families += [scaled_layers] if "dense_scaled" in wanted else []
     families += [many_scaled_outputs] if "conv2d_scaled.oc64" in wanted else []

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from support.nets import Net
 from support.tools import require, require_shared
-from support.x86 import called, check, drive, load, on_each
+from support.x86 import called, check, drive, load
 
 from edgekit.codegen.compilation.build import generate
 from edgekit.codegen.compilation.publish import write
@@ -302,7 +302,8 @@ def test_kernels_are_for_their_shapes(name: str) -> None:
     assert {"ek_conv2d_f32_strided", "ek_conv2d_f32_bf16_strided_bf16"} <= taken
 
 
-@pytest.mark.parametrize(("name", "network"), on_each(TARGETS, NETWORKS))
+@pytest.mark.parametrize("network", NETWORKS)
+@pytest.mark.parametrize("name", TARGETS)
 def test_networks(name: str, network: str, tmp_path: Path) -> None:
     graph = simplify(convert(require_shared(f"models/mlperf_tiny/{network}.tflite")))
     program = compile_graph(graph, load(name))

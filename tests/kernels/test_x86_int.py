@@ -9,14 +9,13 @@ from support import integer_families as families
 from support.integer_bench import Bench, Family, Seeded
 from support.more_integer_families import wide_matrices
 from support.tools import require_shared
-from support.x86 import called, check, drive, is_emulated, load, on_each
+from support.x86 import SANITIZED, called, check, drive, load
 
 from edgekit.codegen.lowering import call_rules
 from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import compile_graph
 from edgekit.converters.tflite.reader import convert
 from edgekit.core import simulate
-from edgekit.core import target as targets
 from edgekit.core.ops.arithmetic import Add, Sub
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
@@ -99,16 +98,10 @@ MINGW = "x86_64-w64-mingw32-gcc"
 WAYS: Mapping[str, tuple[Optimize, str, tuple[str, ...]]] = {
     "size": ("size", "gcc", ("-Os",)),
     "speed": ("speed", "clang", ("-O2",)),
-    "sanitized": ("speed", "clang", ("-O1", "-fsanitize=address", "-DEK_GUARD=0")),
+    "sanitized": ("speed", "clang", ("-O1", *SANITIZED)),
     "windows": ("speed", MINGW, ("-O2",)),
 }
-# Sanitizers need the processor itself.
-HERE = [name for name in TARGETS if not is_emulated(targets.load(name))]
-EACH = [
-    *product(TARGETS, ("size", "speed")),
-    *((name, "sanitized") for name in HERE),
-    ("windows-x86-64-avx2", "windows"),
-]
+EACH = [*product(TARGETS, ("size", "speed", "sanitized")), ("windows-x86-64-avx2", "windows")]
 
 
 @pytest.mark.parametrize(("name", "way"), EACH)
@@ -138,7 +131,8 @@ def test_a_product_alone(name: str, turned: tuple[int, ...], tmp_path: Path) -> 
     check(program, drive(program, tmp_path, "size"), [bench.inputs])
 
 
-@pytest.mark.parametrize(("name", "network"), on_each(TARGETS, NETWORKS))
+@pytest.mark.parametrize("network", NETWORKS)
+@pytest.mark.parametrize("name", TARGETS)
 def test_networks(name: str, network: str, tmp_path: Path) -> None:
     graph = simplify(convert(require_shared(f"models/mlperf_tiny/{network}.tflite")))
     program = compile_graph(graph, load(name))
