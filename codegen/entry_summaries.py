@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 
+from edgekit.codegen.constants import Constant
 from edgekit.codegen.cost.instructions import estimated
 from edgekit.codegen.printing.render import Optimize
-from edgekit.codegen.program import Constant, Program
+from edgekit.codegen.program import Program
 
 
 @dataclass(frozen=True)

@@ -67,4 +67,8 @@ def layer_functions(program: Program) -> Mapping[str, LayerFunction]:
 
 def _is_given(operands: tuple[Operand, ...]) -> bool:
     """A constant that all layers have in common stays in the function."""
-    return operands[0].place.kind != "constant" or len({operand.address for operand in operands}) > 1
+    return (
+        operands[0].named is not None
+        or operands[0].place.kind != "constant"
+        or len({operand.address for operand in operands}) > 1
+    )

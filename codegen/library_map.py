@@ -147,7 +147,7 @@ def _flash(
             if operand.place.kind == "constant":
                 users.setdefault(operand.place.name, i)
     constants = [c for entry in (program, *program.entries) for c in entry.constants]
-    for c in constants:
+    for c in constants if not program.by_pointer else ():
         yield FlashPart("weights", c.c, c.data.size * c.dtype.bytes, users.get(c.c))
     if sizes is None:
         return
@@ -159,7 +159,7 @@ def _flash(
         own = f"{program.name}_{line.c}"
         owners |= {("text", own): i, ("text", f"{own}_part"): i, ("rodata", f"{line.c}_params"): i}
     arrays = {c.c for c in constants}
-    left = {"code": sizes.code, "parameters": sizes.constants - program.library_weight_bytes}
+    left = {"code": sizes.code, "parameters": sizes.constants - program.linked_weight_bytes}
     for (section, name), size in sections.items():
         kind: Literal["code", "parameters"] = "code" if section == "text" else "parameters"
         if size and name not in arrays:

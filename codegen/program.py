@@ -9,8 +9,8 @@ from functools import cached_property
 
 import numpy as np
 
+from edgekit.codegen.constants import Constant, ConstantPool
 from edgekit.codegen.gpu.plan import CpuSegment, GpuPlan, plans
-from edgekit.codegen.kernels.pack import is_tiled, pack
 from edgekit.codegen.kernels.sources import Field, Kernel, Pointer, instantiate
 from edgekit.codegen.lowering.branches import Guard, Loop, costliest
 from edgekit.codegen.lowering.lower import lowered
@@ -21,7 +21,7 @@ from edgekit.codegen.memory.sharing import Ports
 from edgekit.codegen.printing.describe import layer_comment
 from edgekit.codegen.printing.integer_ports import IntegerPort, integer_port
 from edgekit.codegen.printing.literal import elements, number
-from edgekit.codegen.printing.names import HEADERS, LONGEST, Names, identifier, readable
+from edgekit.codegen.printing.names import HEADERS, Names, identifier, readable
 from edgekit.codegen.printing.pointers import ArenaRow, Named, Pointers
 from edgekit.core.escape import Code
 from edgekit.core.ir import Graph
@@ -29,7 +29,7 @@ from edgekit.core.ops import Call
 from edgekit.core.passes.int16_outputs import with_int8_outputs
 from edgekit.core.passes.stored_weights import widened_weights
 from edgekit.core.target import Target
-from edgekit.core.types import Array, DType, Type, Value
+from edgekit.core.types import DType, Type
 
 # What generated functions that run parts of a call declare.
 PART_WORDS = ("job", "part", "parts", "run", "params", "pool", "index")
@@ -51,22 +51,6 @@ class Port:
 
 
 @dataclass(frozen=True)
-class Constant:
-    """An array in flash."""
-
-    c: str
-    name: str  # the edge it comes from
-    dtype: DType
-    data: Array  # flat, in the kernel's layout
-    type: Type  # in the model
-    layout: str = ""  # as the kernel's file states it; empty: as the tensor lies
-    aligned: bool = False  # as tensors are: a kernel loads several elements at once
-    note: str = ""  # what it is, where lowering made it of a tensor
-    unpacked: Array = field(default_factory=lambda: np.empty(0))  # as the call has it
-    groups: int = 1  # of the call
-
-
-@dataclass(frozen=True)
 class StateField:
     """A state of the model, as a field of the struct that the caller owns."""
 
@@ -74,7 +58,7 @@ class StateField:
     c: str  # the field in C
     type: Type
     start: str  # what every element is after a reset; empty where they differ
-    starts: str  # the constant that holds what they are then, if so
+    starts: str  # where it is found what they are then, if so
 
 
 @dataclass(frozen=True)
@@ -138,6 +122,7 @@ class Program:
     within: str = ""  # the program of which it is a CPU segment or an entry, with its constants and states
     borrowed: Mapping[str, tuple[Constant, ...]] = field(default_factory=dict)  # by the program they are of
     entry_graphs: tuple[Graph, ...] = ()  # of the library beside this one, named <name>_<entry>: entries.py
+    by_pointer: bool = False  # runs are given the constants, as a blob: printing/weights_blob.py
 
     @cached_property
     def gpu_plans(self) -> tuple[GpuPlan, ...]:
@@ -181,7 +166,16 @@ class Program:
         """The other entries of the library, as programs that share constants and states with this one."""
         found = [self]
         for graph in self.entry_graphs:
-            found.append(compile_graph(graph, self.target, self.ports, self.compact, beside=found))
+            found.append(
+                compile_graph(
+                    graph,
+                    self.target,
+                    self.ports,
+                    self.compact,
+                    beside=found,
+                    by_pointer=self.by_pointer,
+                )
+            )
         return tuple(found[1:])
 
     @property
@@ -198,6 +192,11 @@ class Program:
     def largest(self) -> Program:
         """The entry of the library that needs the largest arena."""
         return max((self, *self.entries), key=lambda entry: entry.arena.size)
+
+    @property
+    def resets_by_weights(self) -> bool:
+        """Are there states that start from different numbers, which a run is given?"""
+        return self.by_pointer and any(memo.starts for memo in self.states)
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
@@ -225,6 +224,11 @@ class Program:
     def library_weight_bytes(self) -> int:
         """With those that other entries add."""
         return self.weight_bytes + sum(entry.weight_bytes for entry in self.entries)
+
+    @property
+    def linked_weight_bytes(self) -> int:
+        """Of these, what is part of the library."""
+        return 0 if self.by_pointer else self.library_weight_bytes
 
     @property
     def repeated_weights(self) -> Mapping[str, int]:
@@ -265,10 +269,12 @@ def compile_graph(
     compact: Collection[str] = (),
     *,
     beside: Sequence[Program] = (),
+    by_pointer: bool = False,
 ) -> Program:
     """Lower a graph for a target. Inputs and outputs are the caller's, or part of the arena. Of layers whose
     results are named in `compact`, weights take less memory and more time: see compact_weights.py. What is
-    `beside` it in a library has constants that it shares, and the first of these has its states."""
+    `beside` it in a library has constants that it shares, and the first of these has its states. Constants
+    are linked, or given to each run `by_pointer`."""
     if target.gpu:  # whose kernels know no integer weights among floats, and no 16 bits
         graph = with_int8_outputs(widened_weights(graph, only_integers=True))
     calls = [line.call for program in beside for line in program.lines]
@@ -282,6 +288,8 @@ def compile_graph(
         taken |= {"state", *(f"{owner}_{word}" for owner in (prefix, *within) for word in ("state", "reset"))}
     if target.cores > 1:
         taken |= {f"{prefix}_run_parallel", f"{prefix}_job", f"{prefix}_parts", *PART_WORDS}
+    if by_pointer:
+        taken |= {"weights", f"{prefix}_weights_check"}
     if ports == "arena":  # functions are named after them
         taken |= {"run", "selftest", "reset", "state"}
     inputs, outputs = (
@@ -297,12 +305,12 @@ def compile_graph(
         for names, c, starts in ((graph.inputs, "x", memory.inputs), (graph.outputs, "y", memory.outputs))
     )
     places = {("input", p.name): p for p in inputs} | {("output", p.name): p for p in outputs}
-    pool = _Constants(prefix, taken, beside)
-    states = beside[0].states if beside and graph.states else tuple(_memos(graph, pool, taken))
+    pool = ConstantPool(prefix, taken, beside, target.align)
+    states = beside[0].states if beside and graph.states else tuple(_memos(graph, pool, taken, by_pointer))
     taken |= {memo.c for memo in states}
     places |= {("state", memo.name): Port(memo.name, f"state->{memo.c}", memo.type) for memo in states}
     pointers = Pointers(Names(), memory.live)
-    lines = tuple(_lines(whole, memory, target, pool, places, taken, pointers))
+    lines = tuple(_lines(whole, memory, target, pool, places, taken, pointers, by_pointer))
     constants = tuple(pool.found.values())
     return Program(
         graph,
@@ -321,6 +329,7 @@ def compile_graph(
         frozenset(compact),
         "".join(within),
         {owner: tuple(used.values()) for owner, used in pool.borrowed.items()},
+        by_pointer=by_pointer,
     )
 
 
@@ -330,43 +339,7 @@ def _port_names(prefix: str, type: Type, ports: Ports) -> list[str]:
     return ["{}", *[f"{prefix}_{{}}"] * (ports == "arena"), *(f"{prefix}_{{}}_{word}" for word in functions)]
 
 
-class _Constants:
-    """The constants that calls use, once per layout; equal data share an array."""
-
-    def __init__(self, prefix: str, taken: set[str], beside: Sequence[Program] = ()) -> None:
-        self.prefix = prefix
-        self.taken = taken
-        self.shared = {
-            (c.dtype, c.data.tobytes()): (p.name, c) for p in reversed(beside) for c in p.constants
-        }
-        self.taken |= {c.c for _, c in self.shared.values()}
-        self.borrowed: dict[str, dict[str, Constant]] = {}  # used, by program and name
-        self.found: dict[tuple[DType, bytes], Constant] = {}
-        self._by_layout: dict[tuple[str, str, int], tuple[DType, bytes]] = {}
-
-    def get(self, name: str, value: Value, tag: str, groups: int, note: str = "") -> Constant:
-        layout = (name, tag, groups)
-        if layout not in self._by_layout:
-            assert value.data is not None
-            data = pack(tag, value.data, groups) if tag else value.data.reshape(-1)
-            dtype = DType.of(data.dtype)
-            key = (dtype, data.tobytes())
-            owner, other = self.shared.get(key, ("", None))
-            if other and (other.aligned or not is_tiled(tag)):
-                self.borrowed.setdefault(owner, {})[other.c] = other
-                return other
-            if key not in self.found:
-                c = identifier(f"{self.prefix}_{readable(name)}", self.taken, "w", longest=LONGEST)
-                self.found[key] = Constant(
-                    c, name, dtype, data, value.type, tag, note=note, unpacked=value.data, groups=groups
-                )
-            if is_tiled(tag):
-                self.found[key] = replace(self.found[key], aligned=True)
-            self._by_layout[layout] = key
-        return self.found[self._by_layout[layout]]
-
-
-def _memos(graph: Graph, pool: _Constants, taken: set[str]) -> Iterator[StateField]:
+def _memos(graph: Graph, pool: ConstantPool, taken: set[str], by_pointer: bool) -> Iterator[StateField]:
     """The fields of the states."""
     for state in sorted(graph.states, key=lambda state: -state.initial.type.dtype.bytes):
         name, type = state.input, state.initial.type
@@ -375,17 +348,20 @@ def _memos(graph: Graph, pool: _Constants, taken: set[str]) -> Iterator[StateFie
         if start.tobytes() == start[:1].tobytes() * start.size:
             yield StateField(name, c, type, next(elements(start[:1]), "0"), "")
         else:
-            yield StateField(name, c, type, "", pool.get(f"{name}_start", state.initial, "", 1).c)
+            constant = pool.get(f"{name}_start", state.initial, "", 1)
+            view = Code(f"EK_VIEW({constant.dtype.c}, weights, {constant.offset})")
+            yield StateField(name, c, type, "", view if by_pointer else constant.c)
 
 
 def _lines(
     graph: Graph,
     memory: MemoryPlan,
     target: Target,
-    pool: _Constants,
+    pool: ConstantPool,
     ports: Mapping[tuple[str, str], Port],
     taken: set[str],
     pointers: Pointers,
+    by_pointer: bool,
 ) -> Iterator[ProgramCall]:
     kernels = [instantiate(scheduled.call, target) for scheduled in memory.calls]
     arguments = {pointer.name for kernel in kernels for pointer in kernel.pointers} - taken
@@ -409,7 +385,9 @@ def _lines(
             name,
             kernel,
             tests=tuple(_tests(scheduled, graph, memory, ports, pointers, counters)),
-            operands=tuple(_operands(scheduled, kernel, name, graph, memory, pool, ports, pointers)),
+            operands=tuple(
+                _operands(scheduled, kernel, name, graph, memory, pool, ports, pointers, by_pointer)
+            ),
             params=tuple((field, _parameter(field, call.params)) for field in kernel.fields),
             comment=layer_comment(scheduled),
             origin=scheduled.node.origin,
@@ -441,9 +419,10 @@ def _operands(
     layer: str,
     graph: Graph,
     memory: MemoryPlan,
-    pool: _Constants,
+    pool: ConstantPool,
     ports: Mapping[tuple[str, str], Port],
     pointers: Pointers,
+    by_pointer: bool,
 ) -> Iterator[Operand]:
     """The arguments of a call: constants, inputs and outputs of the model, and pointers to tensors."""
     call = scheduled.call
@@ -455,7 +434,13 @@ def _operands(
             # A view of a constant starts inside the constant it is part of.
             source = arg.value if place.name == arg.name else graph.values[place.name]
             constant = pool.get(place.name, source, kernel.pack.get(pointer.name, ""), call.groups, arg.note)
-            yield Operand(pointer, replace(place, name=constant.c), _constant(constant, place, pointer))
+            where = replace(place, name=constant.c)
+            if by_pointer:
+                at = constant.offset + place.offset
+                found = pointers.constant(constant.name, pointer, at)
+                yield Operand(pointer, where, found.c, found)
+            else:
+                yield Operand(pointer, where, _constant(constant, place, pointer))
             continue
         if k >= len(call.args) - call.results:
             pointers.writes(arg.name, place, arg.type.bytes)

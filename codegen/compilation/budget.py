@@ -20,7 +20,7 @@ def check(program: Program, sizes: Sizes | None, weights: Sequence[tuple[str, in
 def _faults(
     program: Program, sizes: Sizes | None, weights: Sequence[tuple[str, int]]
 ) -> Iterator[EdgeKitError]:
-    code, constants = (sizes.code, sizes.constants) if sizes else (0, program.library_weight_bytes)
+    code, constants = (sizes.code, sizes.constants) if sizes else (0, program.linked_weight_bytes)
     ram = _ram(program, sizes)
     tensors = program.peak.tensors if program.peak else ()
     layer = f" in layer {program.peak.layer}" if program.peak else ""

@@ -27,6 +27,7 @@ from edgekit.codegen.lowering.compact_weights import fit
 from edgekit.codegen.memory.planner import Peak
 from edgekit.codegen.memory.sharing import Ports
 from edgekit.codegen.packages import NO_CONTENT, Content, Packaged
+from edgekit.codegen.printing import weights_blob
 from edgekit.codegen.printing.render import Optimize, Weights, render, sources
 from edgekit.codegen.program import Program
 from edgekit.codegen.verification import selftest, selftest_source
@@ -81,6 +82,7 @@ class Report:
     branches: int = 0  # conditions that decide which layers run
     loops: int = 0
     state_bytes: int = 0  # what the caller keeps for each stream
+    blob_bytes: int = 0  # of the file of weights that runs are given; 0: they are linked
     code_bytes: int | None = None  # None: not compiled
     constant_bytes: int | None = None  # weights, parameters of the layers, tables
     stack_bytes: int | None = None  # None: not compiled, or the compiler does not tell
@@ -149,15 +151,19 @@ def build(
 ) -> Report:
     """Write the library into `folder`, by default one with its name, after it was compiled and compared with
     the simulator. `ports`: inputs and outputs are the caller's, or parts of the arena. `check` is False to
-    leave the comparison out, True to insist, None to do what is possible here. `package` names kinds of
-    packages to make of it, each in a folder of its own in there, `helpers` what to add to them, and `content`
-    what their examples show. `samples` are typical inputs, which are compared beside random ones. `entries`
-    get a run function each: entries.py. `bill` adds a software bill of materials to the library and to each
-    package."""
+    leave the comparison out, True to insist, None to do what is possible here. `weights` by "pointer" are a
+    file, whose content each run is given. `package` names kinds of packages to make of it, each in a folder
+    of its own in there, `helpers` what to add to them, and `content` what their examples show. `samples` are
+    typical inputs, which are compared beside random ones. `entries` get a run function each: entries.py.
+    `bill` adds a software bill of materials to the library and to each package."""
     packages.check(package, helpers, target, content)
     packages.check_entries(package, entries or ())
     progress("planning")
-    program = with_entries(fit(graph, target, ports, optimize=optimize), entries or {})
+    by_pointer = weights == "pointer"
+    if by_pointer:
+        packages.check_pointer(package, target)
+    program = fit(graph, target, ports, optimize=optimize, by_pointer=by_pointer)
+    program = with_entries(program, entries or {})
     packages.check_content(program, content)
     folder = folder or Path(program.name)
     test = selftest.prepare(graph, [entry.graph for entry in program.entries])
@@ -235,6 +241,7 @@ def build(
         loops=program.loops,
         state_bytes=program.state_bytes,
         removed=program.graph.source.removed,
+        blob_bytes=weights_blob.size(program) if by_pointer else 0,
         narrow_weights=narrow_weights(program.graph),
         repeated_weights=program.repeated_weights,
         code_bytes=sizes.code if sizes else None,
@@ -277,13 +284,17 @@ def settled(
         progress(f"compiling with {compiler.name}")
         objects = compile_objects(program, files, folder, compiler, optimize)
         sizes = measure(program, objects, folder, compiler)
-        others = sizes.code + sizes.constants - program.weight_bytes if sizes else 0
-        smaller = replace(
-            fit(
-                program.graph, program.target, program.ports, optimize=optimize, others=others, before=program
-            ),
-            entry_graphs=program.entry_graphs,
+        linked = 0 if program.by_pointer else program.weight_bytes
+        smaller = fit(
+            program.graph,
+            program.target,
+            program.ports,
+            optimize=optimize,
+            others=sizes.code + sizes.constants - linked if sizes else 0,
+            before=program,
+            by_pointer=program.by_pointer,
         )
+        smaller = replace(smaller, entry_graphs=program.entry_graphs)
         if smaller.weight_bytes >= program.weight_bytes:
             return program, files, objects, sizes
         program, files = smaller, generate(smaller, optimize, weights, test)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +12,9 @@ import numpy as np
 from edgekit.codegen.compilation import toolchain, wasm
 from edgekit.codegen.execution import runner
 from edgekit.codegen.gpu import host
+from edgekit.codegen.printing import weights_blob
 from edgekit.codegen.printing.literal import restored, stored
+from edgekit.codegen.printing.render import environment
 from edgekit.codegen.program import Port, Program
 from edgekit.core import simulate
 from edgekit.core import target as targets
@@ -51,10 +53,11 @@ class Driver:
         self.seconds = seconds
         self.threads = 0  # a plain run
         (folder / "driver.c").write_text("\n".join(_driver(programs)))
+        _write_blobs(programs, folder)
         ours = [*runner.compile_flags(self.target), *wasm.start_flags(programs)]
         if any(program.target.cores > 1 and runner.runs_threads(program.target) for program in programs):
             ours += ["-pthread"] * ("windows" not in self.target.name)
-        ours += [*sources, "driver.c", "-o", runner.executable("driver")]
+        ours += [*sources, "driver.c", *blob_sources(programs), "-o", runner.executable("driver")]
         runner.link(self.target, compiler, [*FLAGS, *flags, *ours], folder)
 
     def with_threads(self, threads: int) -> Driver:
@@ -118,6 +121,39 @@ class Driver:
         return results
 
 
+def _write_blobs(programs: Iterable[Program], folder: Path) -> None:
+    """Assembler files of the weights that runs of these programs are given."""
+    for program in programs:
+        if program.by_pointer and not program.within:
+            text = (
+                environment()
+                .get_template("blob.S.j2")
+                .render(
+                    name=program.name,
+                    symbol=blob_symbol(program),
+                    align=program.target.align,
+                    size=weights_blob.size(program),
+                    is_wasm=runner.is_wasm(program.target),
+                )
+            )
+            (folder / f"{blob_symbol(program)}.S").write_text(text)
+
+
+def blob_sources(programs: Iterable[Program]) -> list[str]:
+    """These files, beside the program that runs a library."""
+    return [*dict.fromkeys(f"{blob_symbol(program)}.S" for program in programs if program.by_pointer)]
+
+
+def blob_symbol(program: Program) -> str:
+    """What programs that try a library call its weights."""
+    return f"{program.owner}_blob"
+
+
+def blob_declaration(program: Program) -> str:
+    """The same as a line of C; empty where runs are given none."""
+    return f"extern const unsigned char {blob_symbol(program)}[];\n" if program.by_pointer else ""
+
+
 def _bytes(array: Array) -> bytes:
     return stored(np.ascontiguousarray(array)).tobytes()
 
@@ -139,6 +175,7 @@ def _driver(programs: Sequence[Program]) -> Iterator[str]:
         if all(runner.runs_threads(program.target) for program in programs):
             yield '#include "edgekit/threads.h"\n#define EK_HAS_THREADS'
         yield _POOLS
+    yield "".join(dict.fromkeys(map(blob_declaration, programs)))
     for i, program in enumerate(programs):
         yield from _runner(i, program)
     yield "int main(int argc, char **argv)\n{\n    EK_BINARY();\n    switch (argc > 2 ? atoi(argv[1]) : -1) {"
@@ -252,7 +289,8 @@ def _runner(index: int, program: Program) -> Iterator[str]:
     # What is read before it is written is NaN, or -1, which no rounding error is.
     if state:
         yield "    memset(state.at, 0xFF, state.size);"
-        yield f"    {program.owner}_reset((struct {program.owner}_state *)(void *)state.at);"
+        weights = f", {blob_symbol(program)}" * program.resets_by_weights
+        yield f"    {program.owner}_reset((struct {program.owner}_state *)(void *)state.at{weights});"
     if program.target.opencl:
         yield from (f"    {line}" for line in host.declared(program))
         yield from host.created(program)
@@ -268,6 +306,7 @@ def _runner(index: int, program: Program) -> Iterator[str]:
         passed += [f"(const {p.type.dtype.c} *)(const void *){_room(p)[0]}.at" for p in program.inputs]
         passed += [f"({p.type.dtype.c} *)(void *){_room(p)[0]}.at" for p in program.outputs]
     others = [f"(struct {program.owner}_state *)(void *)state.at" for _ in state]
+    others += [blob_symbol(program)] * program.by_pointer
     if program.target.cores > 1:
         yield "        const struct ek_pool *const pool = pool_of(threads);"
         given = ", ".join([*passed, *others, "arena.at"])

@@ -50,15 +50,25 @@ def fit(
     optimize: Literal["size", "speed"] = "speed",
     others: int = 0,
     before: Program | None = None,
+    by_pointer: bool = False,
 ) -> Program:
     """The program for a target: with the fastest kernels as long as its flash has room for their weights
     and `others` bytes of code and parameters, and as long as weights take no more than the target's multiple
     of what they take at least; with small weights if it is optimized for size. In between, those layers
-    become small that lose the least time for each byte. `before` is what fitted with less beside it."""
+    become small that lose the least time for each byte. `before` is what fitted with less beside it.
+    Constants are linked, or given to each run `by_pointer`."""
     if optimize == "size":
         every = frozenset(choice.result for choice in _choices(graph, target))
-        return before if before and before.compact == every else compile_graph(graph, target, ports, every)
-    program = before if before and not before.compact else compile_graph(graph, target, ports)
+        return (
+            before
+            if before and before.compact == every
+            else compile_graph(graph, target, ports, every, by_pointer=by_pointer)
+        )
+    program = (
+        before
+        if before and not before.compact
+        else compile_graph(graph, target, ports, by_pointer=by_pointer)
+    )
     need = program.weight_bytes + others - target.memory.get("flash", 1 << 62)
     is_frugal = bool(target.board) and not target.weight_growth
     growth, least_use = (_ON_MICROCONTROLLERS, _LEAST_USE) if is_frugal else (target.weight_growth, 0)
@@ -80,7 +90,7 @@ def fit(
     compact = frozenset(choice.result for choice in chosen)
     if before and before.compact == compact:
         return before
-    return compile_graph(graph, target, ports, compact) if compact else program
+    return compile_graph(graph, target, ports, compact, by_pointer=by_pointer) if compact else program
 
 
 def _bound(program: Program, choices: Iterable[_Choice], growth: float) -> int:

@@ -106,6 +106,18 @@ def check(
         _kind(name).check(target)
 
 
+def check_pointer(names: Sequence[str], target: Target) -> None:
+    """Refuse weights at run time where kernels or packages have them inside."""
+    what = f"a package {names[0]}" if names else f"a library for target {target.name}" if target.gpu else ""
+    if what:
+        hint = (
+            "leave out --package: the folder of the library has a CMakeLists.txt" if names else "leave it out"
+        )
+        raise EdgeKitError(
+            "E0103", f"{what} has its weights inside: --weights pointer is not for it", hint=hint
+        )
+
+
 def check_entries(names: Sequence[str], entries: Collection[str]) -> None:
     """Refuse packages that would not show what a library has beside its main entry."""
     for name in names if entries else ():

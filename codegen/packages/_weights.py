@@ -13,10 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from edgekit.codegen.compilation import wasm
+from edgekit.codegen.constants import Constant
 from edgekit.codegen.kernels.pack_loops import Nest, gathered, nests
 from edgekit.codegen.printing.literal import stored
 from edgekit.codegen.printing.render import weight_blocks
-from edgekit.codegen.program import Constant, Program
+from edgekit.codegen.program import Program
 
 ID_BYTES = 16  # in front of the weights: what tells whose they are
 SECTION = "edgekit.weights"

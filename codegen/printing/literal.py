@@ -72,6 +72,14 @@ def restored(array: Array, dtype: DType) -> Array:
     return array.astype(dtype.numpy)
 
 
+def crc_table() -> Iterator[str]:
+    """What CRC-32, zlib's, is made of half a byte at a time."""
+    for value in range(16):
+        for _ in range(4):
+            value = value >> 1 ^ (0xEDB88320 if value & 1 else 0)
+        yield f"0x{value:08x}u"
+
+
 def lines(items: Iterator[str], indent: str = "    ", width: int = 110) -> Iterator[str]:
     """Items with commas between them, filled into lines."""
     text = ", ".join(items)

@@ -57,7 +57,9 @@ def _memory(program: Program) -> dict[tuple[str, str], _Memory]:
         for kind, ports, const in (("input", program.inputs, "const "), ("output", program.outputs, ""))
         for port in ports
     ]
-    found += [(("state", ""), f"struct {program.owner}_state *", "state"), (("arena", ""), "void *", "arena")]
+    found += [(("state", ""), f"struct {program.owner}_state *", "state")]
+    found += [(("constant", ""), "const void *", "weights")] * program.by_pointer
+    found += [(("arena", ""), "void *", "arena")]
     return {place: _Memory(k, Code(ctype), Code(name)) for k, (place, ctype, name) in enumerate(found)}
 
 

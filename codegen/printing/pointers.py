@@ -71,6 +71,10 @@ class Pointers:
             self.rows[name] = ArenaRow(place.offset, type.bytes, self._steps(name), named.c, type)
         return named
 
+    def constant(self, name: str, pointer: Pointer, offset: int) -> Named:
+        """The pointer to a constant, or into one, where runs are given all of them."""
+        return self._named(f"weights {offset}", pointer.ctype, "weights", offset, True, readable(name))
+
     def scratch(self, name: str, layer: str, size: int, pointer: Pointer, place: Place) -> Named:
         """The pointer to working memory of a layer; those at one place share it."""
         named = self._named(f"scratch {place.offset}", pointer.ctype, "arena", place.offset, False, "scratch")

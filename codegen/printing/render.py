@@ -13,22 +13,24 @@ from typing import Any, Literal
 import jinja2
 
 import edgekit
+from edgekit.codegen.constants import BLOB_HEADER, Constant
 from edgekit.codegen.gpu import render as gpu
 from edgekit.codegen.kernels.sources import Field
 from edgekit.codegen.kernels.support_headers import support_files
 from edgekit.codegen.layer_functions import layer_functions
 from edgekit.codegen.lowering.branches import Loop
-from edgekit.codegen.printing.literal import elements, lines, stored
+from edgekit.codegen.printing import weights_blob
+from edgekit.codegen.printing.literal import crc_table, elements, lines, stored
 from edgekit.codegen.printing.parallel import job_fields, part_tables
 from edgekit.codegen.printing.pointers import Named, arena_lines
 from edgekit.codegen.printing.pools import pool_files
-from edgekit.codegen.program import BranchTest, Constant, Program, ProgramCall
+from edgekit.codegen.program import BranchTest, Program, ProgramCall
 from edgekit.codegen.text.render import render as text_files
 from edgekit.core import templating
 from edgekit.core.escape import Code
 
 Optimize = Literal["size", "speed"]
-Weights = Literal["auto", "c", "bin"]
+Weights = Literal["auto", "c", "bin", "pointer"]
 # Above this many bytes a compiler takes seconds for the text of the weights, and the assembler includes them.
 BINARY_WEIGHTS = 1 << 20
 _WIDTH = 110
@@ -38,8 +40,9 @@ _HEAD = re.compile(r"^(?:EK_\w+|static)\b[\w *]*\([^(){};]*\);?", re.MULTILINE)
 
 def render(program: Program, optimize: Optimize, weights: Weights = "auto") -> dict[str, bytes]:
     """Path -> content of every file of the library, without the manifest. `weights` become C text or a binary
-    that the assembler includes."""
+    that the assembler includes, or where runs are given them a blob."""
     binary = weights == "bin" or (weights == "auto" and program.weight_bytes > BINARY_WEIGHTS)
+    binary = binary and not program.by_pointer
     content: dict[str, bytes] = {}
     for part in (program, *program.segments, *program.entries):
         content |= _library(part, optimize, binary)
@@ -56,13 +59,16 @@ def _library(program: Program, optimize: Optimize, binary: bool) -> dict[str, by
     """The files of a program: of the model, or of a part of it."""
     name = program.name
     values = _values(program, optimize, binary)
-    weights_source = f"weights.{'S' if binary else 'c'}"
     files = {
         f"{name}.h": _text("model.h.j2", values),
         f"{name}.c": _text("model.c.j2", values),
         f"{name}_weights.h": _text("weights.h.j2", values),
-        f"{name}_{weights_source}": _text(f"{weights_source}.j2", values),
     }
+    if not program.by_pointer:
+        weights_source = f"weights.{'S' if binary else 'c'}"
+        files[f"{name}_{weights_source}"] = _text(f"{weights_source}.j2", values)
+    elif not program.within:
+        files[f"{name}_weights.c"] = _text("weights_pointer.c.j2", values)
     if program.graph.tokenizer is not None:
         files |= text_files(program.graph.tokenizer, name, environment())
     supports = {"types.h"}
@@ -82,6 +88,8 @@ def _library(program: Program, optimize: Optimize, binary: bool) -> dict[str, by
     content = {path: text.encode() for path, text in files.items()}
     if binary:
         content[f"{name}_weights.bin"] = b"".join(data for _, data in weight_blocks(program))
+    if program.by_pointer and not program.within:
+        content[f"{name}_weights.bin"] = weights_blob.blob(program)
     return content
 
 
@@ -117,6 +125,7 @@ def _values(program: Program, optimize: Optimize, binary: bool) -> Mapping[str, 
         ports += [f"const {p.type.dtype.c} *{p.c}" for p in program.inputs]
         ports += [f"{p.type.dtype.c} *{p.c}" for p in program.outputs]
     ports += [f"struct {program.owner}_state *state"] * bool(program.states)
+    ports += ["const void *weights"] * program.by_pointer
     places = [o.place for line in program.lines for o in line.operands]
     places += [test.place for line in program.lines for test in line.tests]
     used = {place.name for place in places if place.kind != "arena"}
@@ -144,9 +153,23 @@ def _values(program: Program, optimize: Optimize, binary: bool) -> Mapping[str, 
         "layers": layer_functions(program),
         "job_fields": [*job_fields(program)],
         "arguments": Code(", ".join([*(port.split("*")[-1] for port in ports), "arena"])),
+        "blob": _blob_values(program) if program.by_pointer else None,
         "weight_offsets": _weight_offsets(program) if binary else [],
         "has_layouts": any(c.layout for c in program.constants),
         "made": _made(program),
+    }
+
+
+def _blob_values(program: Program) -> Mapping[str, Any]:
+    """What the check of weights knows of them."""
+    return {
+        "header": BLOB_HEADER,
+        "magic": f"{weights_blob.MAGIC:08x}",
+        "format": weights_blob.FORMAT,
+        "crc_at": weights_blob.CRC_AT,
+        "interface": weights_blob.interface(program),
+        "size": weights_blob.size(program),
+        "table": [Code(f"    {line}") for line in lines(crc_table())],
     }
 
 

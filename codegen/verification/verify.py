@@ -10,7 +10,14 @@ import numpy as np
 
 from edgekit.codegen.compilation import toolchain, wasm
 from edgekit.codegen.execution import runner
-from edgekit.codegen.execution.driver import BACKWARDS, FLAGS, Driver
+from edgekit.codegen.execution.driver import (
+    BACKWARDS,
+    FLAGS,
+    Driver,
+    blob_declaration,
+    blob_sources,
+    blob_symbol,
+)
 from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import Port, Program
 from edgekit.codegen.verification.output_coverage import RandomRun, VaryingElements, drawn, is_count, untaken
@@ -285,17 +292,25 @@ def _are_off(found: Array, right: Array, limit: Array) -> Array:
 def _self_test(program: Program, sources: Sequence[str], folder: Path, compiler: toolchain.Compiler) -> None:
     """Run the self-test that comes with the library, as a firmware would."""
     name = program.name
+    given = f"{blob_symbol(program)}, " if program.by_pointer else ""
     main = f"""#include "{name}.h"
-int {name}_selftest(void *arena);
+{blob_declaration(program)}int {name}_selftest({"const void *weights, " if given else ""}void *arena);
 static unsigned char arena[{name.upper()}_ARENA_SIZE + 1] __attribute__((aligned({program.target.align})));
 int main(void)
 {{
-    return {name}_selftest(arena);
+    return {name}_selftest({given}arena);
 }}
 """
     (folder / "selftest_main.c").write_text(main)
     target = runner.here(program.target)
-    files = [*sources, f"{name}_selftest.c", "selftest_main.c", "-o", runner.executable("selftest")]
+    files = [
+        *sources,
+        f"{name}_selftest.c",
+        "selftest_main.c",
+        *blob_sources([program]),
+        "-o",
+        runner.executable("selftest"),
+    ]
     # Without optimization zig adds checks, and a megabyte to explain them.
     flags = [*FLAGS, "-O1", *target.cflags, *runner.compile_flags(target)]
     flags += wasm.start_flags([program])

@@ -58,18 +58,19 @@ def build(
     progress: Progress = notebook_progress.show,
 ) -> Report:
     """Write a C library, after it was compiled, measured, and compared with the simulator. `folder` is by
-    default one with the model's name. `ports`: the caller has the memory of inputs and outputs, or they are
-    parts of the arena, which takes less. `verify`: False leaves the comparison out, True fails where it
-    cannot be done. `package` names packages to make of it ("npm", "zephyr"), `helpers` what to add to them
-    ("image", "audio"), and `classes` what the values of an output are called there. `samples` are typical
-    inputs: the first sixteen are compared, too, beside seeded random ones, and the first one is what the
-    examples of packages classify, by default one of the self-test's. `entries` are other graphs of the model
-    by name, {"prefill": graph}; they share its weights and states: see docs/entries.md. With `layer_hook` it
-    calls a function of yours behind each layer. With `cores` layers have so many parts at most, which several
-    cores may run at once: see docs/cores.md. Weights take at most `weight_growth` times their bytes, in forms
-    that are faster; 0: what the flash holds, or twice as much where the target has none of its own. `sbom`
-    adds a software bill of materials (CycloneDX). `force` overwrites files that were changed or come from
-    elsewhere. `progress` is called with a message for each step."""
+    default one with the model's name. `weights` are C text or a binary file, or with "pointer" a file whose
+    content each run is given: see docs/memory.md. `ports`: the caller has the memory of inputs and outputs,
+    or they are parts of the arena, which takes less. `verify`: False leaves the comparison out, True fails
+    where it cannot be done. `package` names packages to make of it ("npm", "zephyr"), `helpers` what to add
+    to them ("image", "audio"), and `classes` what the values of an output are called there. `samples` are
+    typical inputs: the first sixteen are compared, too, beside seeded random ones, and the first one is what
+    the examples of packages classify, by default one of the self-test's. `entries` are other graphs of the
+    model by name, {"prefill": graph}; they share its weights and states: see docs/entries.md. With
+    `layer_hook` it calls a function of yours behind each layer. With `cores` layers have so many parts at
+    most, which several cores may run at once: see docs/cores.md. Weights take at most `weight_growth` times
+    their bytes, in forms that are faster; 0: what the flash holds, or twice as much where the target has none
+    of its own. `sbom` adds a software bill of materials (CycloneDX). `force` overwrites files that were
+    changed or come from elsewhere. `progress` is called with a message for each step."""
     wanted = _of_cores(_growing(target_of(target), weight_growth), cores)
     if layer_hook:
         wanted = replace(wanted, layer_hook=True)

@@ -52,6 +52,7 @@ class Weights(StrEnum):
     AUTO = "auto"
     C = "c"
     BIN = "bin"
+    POINTER = "pointer"
 
 
 def _packages(incomplete: str) -> list[str]:
@@ -68,7 +69,11 @@ def build(
     target: TargetName = "host",
     optimize: OptimizeOption = Optimize.SPEED,
     weights: Annotated[
-        Weights, typer.Option("--weights", help="Write weights as C text or as a binary file; auto: by size.")
+        Weights,
+        typer.Option(
+            "--weights",
+            help="Write weights as C text or a binary file; auto: by size; pointer: given to each run.",
+        ),
     ] = Weights.AUTO,
     ports: PortsOption = Ports.CALLER,
     verify: Annotated[

@@ -306,9 +306,13 @@ def build(found: Report, *, verbose: bool) -> list[str]:
         )
         rows.append(("flash", f"weights {size(found.weight_bytes)}, code unknown: {why}"))
     else:
-        other = (found.constant_bytes or 0) - found.weight_bytes
-        parts = f"code {found.code_bytes:,} + weights {found.weight_bytes:,} + parameters {other:,}"
+        linked = 0 if found.blob_bytes else found.weight_bytes
+        weights = f" + weights {linked:,}" * (not found.blob_bytes)
+        other = (found.constant_bytes or 0) - linked
+        parts = f"code {found.code_bytes:,}{weights} + parameters {other:,}"
         rows.append(("flash", f"{size(found.flash_bytes)} = {parts}"))
+    if found.blob_bytes:
+        rows.append(("weights", f"{size(found.blob_bytes)} in {found.name}_weights.bin, given to each run"))
     rows += compressed(found.narrow_weights)
     rows += repeated(found.repeated_weights)
     whole = f"{size(found.working_bytes)} with inputs and outputs"
