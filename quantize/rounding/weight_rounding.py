@@ -9,6 +9,7 @@ import numpy as np
 
 from edgekit.core.ops._linear import Linear
 from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.ops.conv_transpose2d import ConvTranspose2d
 from edgekit.core.types import Array, DType, Quant, Type, Value
 from edgekit.quantize.rounding.bias_correction import LayerPair
 from edgekit.quantize.rounding.gptq import GptqProblem, GptqTarget, Moments, best_scale, round_to
@@ -106,20 +107,40 @@ class _Windows:
 
 def window_count(op: Linear, x: Sequence[int], w: Sequence[int]) -> int:
     """How many sums a layer makes for each output."""
-    if not isinstance(op, Conv2d):
-        return int(np.prod(x[:-1]))
-    height, width = op.window(Type(DType.F32, tuple(w))).out(x[1], x[2])
-    return x[0] * height * width
+    return int(np.prod(_places(op, x, w)))
 
 
 def windows(op: Linear, x: Array, w: Sequence[int], chosen: Array) -> Array:
     """Some of what weights [O, ..., I / groups] are multiplied with: [groups, chosen, inputs of one sum]."""
-    if not isinstance(op, Conv2d):
-        return x.reshape(1, -1, x.shape[-1])[:, chosen]
-    patches = op.window(Type(DType.F32, tuple(w))).patches(x, 0.0)
-    found = patches[np.unravel_index(chosen, patches.shape[:3])]  # [chosen, kh, kw, channels]
-    grouped = found.reshape(len(chosen), w[1] * w[2], op.groups, w[3])
+    places = np.unravel_index(chosen, _places(op, x.shape, w))
+    match op:
+        case Conv2d():
+            found = op.window(Type(DType.F32, tuple(w))).patches(x, 0.0)[places]
+        case ConvTranspose2d():
+            found = _arriving(op, x, w, places)
+        case _:
+            found = x[places]
+    grouped = found.reshape(len(chosen), -1, op.groups, w[-1])  # [chosen, taps, groups, channels]
     return np.ascontiguousarray(grouped.transpose(2, 0, 1, 3)).reshape(op.groups, len(chosen), -1)
+
+
+def _places(op: Linear, x: Sequence[int], w: Sequence[int]) -> tuple[int, ...]:
+    """The dimensions of a result, without that of outputs."""
+    ins = (Type(DType.F32, tuple(shape)) for shape in (x, w, w[:1]))
+    return op.infer(*ins)[0].shape[:-1]
+
+
+def _arriving(op: ConvTranspose2d, x: Array, w: Sequence[int], places: Sequence[Array]) -> Array:
+    """The cells [chosen, kh, kw, channels] that each tap adds to chosen cells of the result, or 0."""
+    image, *within = places
+    cells, is_cell = [], []
+    for axis, place in enumerate(within):
+        moved = place[:, None] + op.pads[axis] - np.arange(w[1 + axis]) * op.dilations[axis]
+        cell, between = np.divmod(moved, op.strides[axis])
+        is_cell.append((between == 0) & (cell >= 0) & (cell < x.shape[1 + axis]))
+        cells.append(np.where(is_cell[-1], cell, 0))
+    found = x[image[:, None, None], cells[0][:, :, None], cells[1][:, None, :]]
+    return np.where((is_cell[0][:, :, None] & is_cell[1][:, None, :])[..., None], found, np.float32(0))
 
 
 def _grouped(weights: Array, groups: int) -> Array:

@@ -15,6 +15,7 @@ from support.nets import Net
 from edgekit.core.ops._linear import Linear
 from edgekit.core.ops.arithmetic import Neg
 from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.ops.conv_transpose2d import ConvTranspose2d
 from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.reduce import Reduce
 from edgekit.core.types import Array, DType, Quant, Type, Value
@@ -187,6 +188,10 @@ LAYERS = {
     "dilated": (Conv2d(dilations=(2, 2)), (2, 7, 6, 3), (4, 2, 2, 3)),
     "groups": (Conv2d(groups=2, pads=(1, 1, 1, 1)), (1, 5, 5, 4), (6, 3, 3, 2)),
     "depthwise": (Conv2d(groups=4, pads=(1, 1, 1, 1)), (1, 5, 5, 4), (4, 3, 3, 1)),
+    "transposed": (ConvTranspose2d((9, 4), (2, 1), (1, 0)), (2, 4, 5, 3), (4, 3, 2, 3)),
+    "dilated and transposed": (ConvTranspose2d((8, 9), (1, 3), (0, 2), (2, 1)), (1, 5, 3, 2), (3, 2, 4, 2)),
+    "groups transposed": (ConvTranspose2d((8, 8), (2, 2), groups=2), (1, 4, 4, 4), (6, 2, 2, 2)),
+    "beyond what is reached": (ConvTranspose2d((7, 6), (2, 2), (-1, -2)), (1, 2, 2, 3), (2, 2, 2, 3)),
 }
 
 
