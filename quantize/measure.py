@@ -53,7 +53,8 @@ def ratio(signal: float, noise: float) -> float:
     """Signal to noise in dB."""
     if not noise:
         return math.inf
-    return 10 * math.log10(signal / noise) if signal else -math.inf
+    quotient = signal / noise  # 0 or NaN where something overflows
+    return 10 * math.log10(quotient) if quotient > 0 else -math.inf
 
 
 def _sure_ratio(signals: Array, noises: Array) -> float:

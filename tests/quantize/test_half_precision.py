@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.nets import Net
 from support.tools import ROOT, require
 
 from edgekit import api
@@ -17,6 +18,7 @@ from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.gather import Gather
 from edgekit.core.ops.logic import Where
 from edgekit.core.ops.softmax import Softmax
+from edgekit.core.ops.trigonometry import Asinh
 from edgekit.core.types import DType, Type
 
 ANOMALY = ROOT / "examples" / "anomaly"
@@ -39,6 +41,14 @@ def test_c_computes_what_the_simulator_says_bit_for_bit(dtype: str, least: float
     (compiled,) = run(made, targets.load("host"), [x])
     for name, expected in simulate.run(made, x).items():
         assert np.array_equal(compiled[name], expected)
+
+
+def test_what_overflows_is_the_worst_there_is() -> None:
+    net = Net()
+    graph = net.done(net(Asinh(), net.x(1, 8)))
+    samples = np.random.default_rng(1).uniform(0.5e6, 1e6, (4, 1, 8)).astype(np.float32)
+    _, found = api.quantize_model(graph, samples, dtype="f16", activations="f16")
+    assert found.sqnr_db == -np.inf
 
 
 def test_weights_alone_need_no_data_and_leave_the_memory_as_it_is() -> None:

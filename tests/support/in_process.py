@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -126,7 +127,9 @@ _CTYPES: Mapping[str, Any] = {
     "uint32_t": ctypes.c_uint32,
     "int64_t": ctypes.c_int64,
     "float": ctypes.c_float,
+    "double": ctypes.c_double,
 }
+_SPECIAL = re.compile(r"EK_(INF|NAN)_f\d\d")
 
 
 def _structure(fields: Sequence[Field]) -> type[ctypes.Structure]:
@@ -143,6 +146,6 @@ def _value(field: Field, text: str) -> Any:
 
 
 def _number(ctype: str, text: str) -> float:
-    if ctype == "float":
-        return float(text.rstrip("f"))
+    if ctype in ("float", "double"):
+        return float(_SPECIAL.sub(r"\1", text).rstrip("f" if ctype == "float" else ""))
     return -(2**31) if text == "(-2147483647 - 1)" else int(text.rstrip("uL"))
