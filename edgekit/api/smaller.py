@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sized
+from contextlib import closing
 from dataclasses import replace
 from itertools import islice
 from os import PathLike
@@ -187,20 +188,23 @@ def tune(
     model that was chosen, with settings to build it, a report, and a journal: whoever is interrupted goes on
     from there. `count` counts instructions in an emulator instead of estimating them. Where nothing keeps
     the limits, `Tuned.best` is None, and `Tuned.closest` is what comes nearest."""
-    progress("reading the model")
-    graph = convert_wide(model)
-    if samples is None:
-        raise EdgeKitError("E0101", "tuning needs calibration data", hint="see --data; random is for a try")
-    given = list(islice(samples_of(graph, samples), _MAX_TUNED))
-    classes = None if labels is None else labels_of(labels)
-    if classes is not None and len(classes) < len(given):
-        raise EdgeKitError("E0102", f"there are {len(classes)} labels for {len(given)} samples")
-    on = target_of(target)
-    budget, board = limits.on(on)
-    how = tuning.how_to_count(board, count, budget.instructions is not None)
-    right = None if classes is None else classes.tolist()
-    problem = tuning.problem(graph, given, right, board, ports=ports, io=io, count=how)
-    place = tuned_files.claimed(Path(folder or f"{file_stem(graph.name)}_tuned"))
-    found = tuning.tune(problem, budget, effort or Effort(), place / tuned_files.JOURNAL, progress)
+    chosen = effort or Effort()
+    with closing(tuning.hired(chosen, progress)) as workers:
+        progress("reading the model")
+        graph = convert_wide(model)
+        if samples is None:
+            hint = "see --data; random is for a try"
+            raise EdgeKitError("E0101", "tuning needs calibration data", hint=hint)
+        given = list(islice(samples_of(graph, samples), _MAX_TUNED))
+        classes = None if labels is None else labels_of(labels)
+        if classes is not None and len(classes) < len(given):
+            raise EdgeKitError("E0102", f"there are {len(classes)} labels for {len(given)} samples")
+        on = target_of(target)
+        budget, board = limits.on(on)
+        how = tuning.how_to_count(board, count, budget.instructions is not None)
+        right = None if classes is None else classes.tolist()
+        problem = tuning.problem(graph, given, right, board, ports=ports, io=io, count=how)
+        place = tuned_files.claimed(Path(folder or f"{file_stem(graph.name)}_tuned"))
+        found = tuning.tune(problem, budget, chosen, workers, place / tuned_files.JOURNAL, progress)
     tuned_files.write(place, problem, found)
     return found

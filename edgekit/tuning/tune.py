@@ -143,7 +143,16 @@ def how_to_count(target: Target, wanted: bool, limited: bool) -> Count:
     return "missing" if limited and counting.can_count(target) else "never"
 
 
-def tune(given: TuningProblem, budget: Budget, effort: Effort, journal: Path, progress: Progress) -> Tuned:
+def hired(effort: Effort, progress: Progress) -> Workers:
+    """Who evaluates; a cluster is asked at once whether it can."""
+    if effort.dask:
+        return Cluster(effort.dask, progress)
+    return Processes(effort.jobs) if effort.jobs > 1 else InProcess()
+
+
+def tune(
+    given: TuningProblem, budget: Budget, effort: Effort, workers: Workers, journal: Path, progress: Progress
+) -> Tuned:
     """Search, and write down each result as soon as it is there."""
     progress("judging the model as it came")
     budget = replace(budget, accuracy=evaluate.reference(given))
@@ -152,24 +161,18 @@ def tune(given: TuningProblem, budget: Budget, effort: Effort, journal: Path, pr
     progress("measuring how sensitive layers are")
     search = TuningSearch(budget, effort.seed, _sensitivity(given))
     notes = Journal(journal, given.digest)
-    workers: Workers | None = None
-    try:
-        while points := search.next(effort.trials - len(search.found)):
-            new = [point for point in points if point not in notes.known]
-            workers = workers or (_workers(given, effort) if new else None)
-            done = len(points) - len(new)
+    while points := search.next(effort.trials - len(search.found)):
+        new = [point for point in points if point not in notes.known]
+        done = len(points) - len(new)
+        progress(_progress(search, done, effort))
+        for point, outcome in workers.run(given, new) if new else ():
+            if isinstance(outcome, Fault) and outcome.fatal:
+                raise EdgeKitError(outcome.code, outcome.message, hint=outcome.hint)
+            notes.add(point, outcome)
+            done += 1
             progress(_progress(search, done, effort))
-            for point, outcome in workers.run(new) if workers and new else ():
-                if isinstance(outcome, Fault) and outcome.fatal:
-                    raise EdgeKitError(outcome.code, outcome.message, hint=outcome.hint)
-                notes.add(point, outcome)
-                done += 1
-                progress(_progress(search, done, effort))
-            for point in points:
-                search.add(point, notes.known[point])
-    finally:
-        if workers:
-            workers.close()
+        for point in points:
+            search.add(point, notes.known[point])
     return _tuned(given, search)
 
 
@@ -179,12 +182,6 @@ def _sensitivity(given: TuningProblem) -> Mapping[str, float]:
         return evaluate.sensitivities(given)
     except EdgeKitError:
         return {}
-
-
-def _workers(given: TuningProblem, effort: Effort) -> Workers:
-    if effort.dask:
-        return Cluster(given, effort.dask)
-    return Processes(given, effort.jobs) if effort.jobs > 1 else InProcess(given)
 
 
 def _progress(search: TuningSearch, done: int, effort: Effort) -> str:
