@@ -144,8 +144,8 @@ class Cluster:
             outcome: Outcome = future.result()
         except self.dask.KilledWorker:
             raise _died([point]) from None
-        except ImportError as error:
-            message = f"a worker of {self.address} lacks the module {error.name}"
+        except ImportError:
+            message = f"a worker of {self.address} lacks a module that EdgeKit needs"
             raise EdgeKitError("E0503", message, hint=self._hint()) from None
         return outcome
 

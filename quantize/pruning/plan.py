@@ -191,13 +191,25 @@ class PruningPlan:
         """So many that no more than this share of the weights is left."""
         return to_share(self.weighed, PruningCost.of(self.network, "weights"), share, multiple)
 
+    def weights_left(self, counts: Sequence[int]) -> float:
+        """The weights of layers without so many units of each group."""
+        gone = [n / candidate.group.size for n, candidate in zip(counts, self.candidates, strict=True)]
+        return PruningCost.of(self.network, "weights")(np.array(gone))
+
     def instructions(self, multiple: int) -> PruningCost:
         """Those of the target, for numbers of channels that are multiples."""
         if self.costs is None:
             hint = "say --macs instead, or a --target that is calibrated"
             raise EdgeKitError("E0101", "the instructions of this target are not known", hint=hint)
-        self.progress("estimating instructions")
-        return PruningCost.measured(self.network, self.costs, multiple)
+        if multiple not in self._measured:
+            self.progress("estimating instructions")
+            self._measured[multiple] = PruningCost.measured(self.network, self.costs, multiple)
+        return self._measured[multiple]
+
+    @cached_property
+    def _measured(self) -> dict[int, PruningCost]:
+        """What was measured, by the multiple."""
+        return {}
 
     @cached_property
     def weighed(self) -> Sequence[Candidate]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
@@ -17,6 +18,8 @@ from edgekit.quantize.pruning.cost import Costs
 from edgekit.quantize.pruning.plan import Pruned, Pruning, PruningPlan, ZeroBlocks
 
 _TRIALS = 6
+_SMALLEST = 8  # networks that are measured where none of these trials fits
+_SMALL_SHARES = (0.01, 0.02, 0.03, 0.04, 0.05, 0.07, 0.1, 0.15)  # of multiplications or weights, for these
 _CLOSE = 0.02  # of the budget: near enough from below
 
 
@@ -66,31 +69,51 @@ def _counts_for_flash(
     whole = flash(plan.network.graph)
     if whole <= budget:
         return [0] * len(plan.candidates)
-    low, high = 0.0, 1.0  # shares of weights: one that fits, and one that does not
-    best: Sequence[int] | None = None
-    share, taken = budget / whole, whole
-    for trial in range(_TRIALS):
-        progress(f"measuring flash, trial {trial + 1}: {share:.0%} of the weights")
+    tried: dict[tuple[int, ...], int] = {}
+
+    def taken_by(counts: Sequence[int]) -> int:
+        key = tuple(counts)
+        if key not in tried:
+            progress(f"measuring flash, trial {len(tried) + 1}")
+            tried[key] = flash(plan.prune(counts, fit=False, progress=lambda step: None)[0])
+        return tried[key]
+
+    low, high = 0.0, 1.0  # shares of weights: one that fits, or is beyond pruning, and one that does not
+    share = budget / whole
+    for _ in range(_TRIALS):
         try:
-            counts = plan.as_liked(wanted, partial(plan.counts_of_weights, share))
+            taken = taken_by(plan.as_liked(wanted, partial(plan.counts_of_weights, share)))
         except EdgeKitError:  # beyond what pruning can do
             low = share
             share = (low + high) / 2
             continue
-        taken = flash(plan.prune(counts, fit=False, progress=lambda step: None)[0])
-        if taken <= budget:
-            low, best = share, counts
-            if taken >= (1 - _CLOSE) * budget:
-                break
-        else:
-            high = share
+        if (1 - _CLOSE) * budget <= taken <= budget:
+            break
+        low, high = (share, high) if taken <= budget else (low, share)
         # What is left over or missing is mostly weights; half-way where that leads out of bounds.
         share += (budget - taken) / whole
         if not low < share < high:
             share = (low + high) / 2
-    if best is None:
-        hint = (
-            f"the smallest that was tried takes {taken:,} bytes; --weights int4 or --optimize size may help"
-        )
-        raise EdgeKitError("E0605", f"pruning does not reach {budget:,} bytes of flash", hint=hint)
-    return best
+    if min(tried.values(), default=whole) > budget:
+        for counts in _fewest(plan, wanted):
+            taken_by(counts)
+    if fits := [counts for counts, taken in tried.items() if taken <= budget]:
+        return max(fits, key=plan.weights_left)
+    least = min(tried.values())
+    hint = f"--flash {least} is the least here; in int4 weights take half: edgekit quantize --dtype int4"
+    message = f"pruning does not reach {budget:,} bytes of flash: the smallest library takes {least:,} bytes"
+    raise EdgeKitError("E0605", message, hint=hint)
+
+
+def _fewest(plan: PruningPlan, wanted: Pruning) -> Sequence[Sequence[int]]:
+    """The counts with the fewest weights that any goal leads to: all but a multiple goes in each group, or
+    small shares of multiplications or weights are left. Fewer weights need not make the smaller library."""
+    multiples = [wanted.multiple]
+    while 2 * multiples[-1] <= wanted.liked:
+        multiples.append(2 * multiples[-1])
+    found = {tuple(candidate.steps(n)[-1] for candidate in plan.candidates) for n in multiples}
+    for share in _SMALL_SHARES:
+        for asked in (replace(wanted, flash=None, macs=share), replace(wanted, flash=None, weights=share)):
+            with suppress(EdgeKitError):  # beyond what pruning can do
+                found.add(tuple(plan.counts(asked)))
+    return sorted(found, key=lambda counts: (plan.weights_left(counts), counts))[:_SMALLEST]

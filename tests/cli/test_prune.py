@@ -70,6 +70,33 @@ def test_a_budget_that_is_too_small(cli: CommandLine) -> None:
     assert not Path("small.ek").exists()
 
 
+@pytest.mark.parametrize(("target", "measured"), [("cortex-m4", "int8"), ("host", "float32")])
+def test_the_smallest_library_is_found_and_can_be_asked_for(
+    cli: CommandLine, target: str, measured: str
+) -> None:
+    """No share of the multiplications leads to a smaller one."""
+    require("gcc")
+    require_module("ziglang")
+    where = ["--target", target, "--as", measured, "--calib", "calib.npz", "--no-fit", "-o", "small.ek"]
+    answer = cli("prune", "digits.onnx", "--flash", "2K", *where)
+    assert answer.code == Exit.GATE
+    (least,) = re.findall(r"hint: --flash (\d+) is the least", answer.err)
+    cli.ok("prune", "digits.onnx", "--flash", least, *where)
+    assert flash("small.ek", target, measured) == int(least)
+    for share in ("2%", "3%", "5%", "9%", "15%"):
+        cli.ok("prune", "digits.onnx", "--macs", share, *where)
+        assert flash("small.ek", target, measured) >= int(least)
+
+
+def flash(path: str, target: str, measured: str) -> int:
+    """What the library takes, as `prune` measures it."""
+    graph = api.load(path)
+    if measured == "int8":
+        data = {"x": np.load("calib.npz")["x"][:2]}
+        graph, _ = api.quantize_model(graph, data, calibrate="minmax", strict_int8=True)
+    return api.estimate(graph, target=target).flash_bytes
+
+
 def test_channels_are_as_the_target_likes_them(cli: CommandLine) -> None:
     cli.ok("prune", "digits.onnx", "--macs", "60%", "--target", "cortex-m4", "-o", "small.ek")
     graph = api.load("small.ek")
