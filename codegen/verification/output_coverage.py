@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from edgekit.codegen.lowering.branches import Branches, Path, branches
+from edgekit.codegen.verification.difference import difference
 from edgekit.core import simulate
 from edgekit.core.input_ranges import CHOICES
 from edgekit.core.ir import Graph
@@ -39,13 +40,12 @@ class VaryingElements:
 
     def add(self, expected: Array, counts: Array | bool = True) -> None:
         """The next sample. `counts`: which elements are told from wrong ones at all."""
-        values = expected.astype(np.float64)
+        values = expected if expected.dtype.kind in "iu" else expected.astype(np.float64)
         good = np.isfinite(values) & counts
         if self._first is None:
             self._first = values
-        with np.errstate(invalid="ignore"):
-            near = _SAME * np.abs(self._first) if expected.dtype.kind == "f" else 0
-            self._differs = self._differs | ~(np.abs(values - self._first) <= near)
+        near = _SAME * np.abs(np.nan_to_num(self._first)) if expected.dtype.kind == "f" else 0
+        self._differs = self._differs | (difference(values, self._first) > near)
         self._finite = self._finite + good
         self._samples += 1
 

@@ -15,6 +15,7 @@ from functools import cache
 
 import numpy as np
 
+from edgekit.codegen.verification.difference import difference
 from edgekit.core import simulate
 from edgekit.core.ir import Graph, Node
 from edgekit.core.ops._map import Map
@@ -51,13 +52,12 @@ class RoundingError:
     def explain(self, i: int, name: str, *, thorough: bool = False) -> Explained:
         """What rounding explains of an output of sample `i`. `thorough` takes more noisy runs."""
         count = _MAX_RUNS if thorough else _FEW_RUNS
-        exact, *noisy = (run.outputs(i)[name].astype(np.float64) for run in self._runs[: 1 + count])
-        with np.errstate(invalid="ignore"):
-            off = np.max([np.where(values == exact, 0.0, np.abs(values - exact)) for values in noisy], axis=0)
-        off = np.where(np.isnan(off), np.inf, off)
         dtype = self.graph.type(name).dtype
+        exact, *noisy = (run.outputs(i)[name] for run in self._runs[: 1 + count])
+        off = np.max([difference(values, exact) for values in noisy], axis=0)
         if not dtype.is_float:  # of a whole number, only what was seen to change may change
-            return Explained(exact, off)
+            return Explained(exact if exact.dtype.kind in "iu" else exact.astype(np.float64), off)
+        exact = exact.astype(np.float64)
         around = local_largest(np.where(np.isfinite(off), off, 0.0))
         return Explained(exact, MARGIN * np.maximum(off, around) + _ULPS * ulp(exact, dtype))
 

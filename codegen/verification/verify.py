@@ -20,6 +20,7 @@ from edgekit.codegen.execution.driver import (
 )
 from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import Port, Program
+from edgekit.codegen.verification.difference import are_nan, difference
 from edgekit.codegen.verification.output_coverage import RandomRun, VaryingElements, drawn, is_count, untaken
 from edgekit.codegen.verification.rounding_error import RoundingError, has_floats, local_largest, ulp
 from edgekit.codegen.verification.selftest import SelfTest, measured
@@ -49,9 +50,15 @@ class Agreement:
     relative_error: float  # of the largest value that the simulator gives
     exact: bool
     compared: float  # the share of values that are finite, and that vary with the inputs
+    values: int  # of all samples
+    nans: int  # of these, by the simulator
     explained: float | None = (
         None  # the largest error that rounding explains; None: not measured, none needed
     )
+
+    @property
+    def nans_in_words(self) -> str:
+        return f"{self.nans:,} of {self.values:,} values of output {self.name} are NaN" if self.nans else ""
 
 
 @dataclass(frozen=True)
@@ -81,6 +88,11 @@ class Verification:
         """The share of values of all outputs that are finite, and that vary with the inputs."""
         total = sum(o.type.size for o in self.outputs)
         return sum(o.compared * o.type.size for o in self.outputs) / total if total else 1.0
+
+    @property
+    def nans(self) -> str:
+        """Which outputs have values that are no numbers, and how many; empty where none has."""
+        return ", ".join(filter(None, (o.nans_in_words for o in self.outputs)))
 
     @property
     def explained(self) -> float | None:
@@ -214,6 +226,7 @@ class _OutputErrorMeter:
         self.varying = VaryingElements()
         self.error = self.relative = 0.0
         self.exact = True
+        self.values = self.nans = 0
         self.explained: float | None = None
 
     def add(self, i: int, found: Array, expected: Array, where: str) -> EdgeKitError | None:
@@ -222,6 +235,8 @@ class _OutputErrorMeter:
         self.error = max(self.error, error)
         self.relative = max(self.relative, error / scale if scale else error)
         self.exact &= same
+        self.values += expected.size
+        self.nans += int(are_nan(expected).sum())
         told: Array | bool = True
         if _are_off(found, expected, tight(self.port.type.dtype, expected)).any():
             for thorough in (False, True):
@@ -246,7 +261,7 @@ class _OutputErrorMeter:
             return limit, np.ones(expected.shape, bool), _are_off(found, expected, limit)
         known = self.errors.explain(i, self.port.name, thorough=thorough)
         wrong = _are_off(found, known.exact, known.limit) & _are_off(found, expected, known.limit)
-        finite = known.exact[np.isfinite(known.exact)]
+        finite = known.exact[np.isfinite(known.exact)].astype(np.float64)
         spread = np.ptp(finite) if finite.size > 1 else np.abs(finite).max(initial=0.0)
         return known.limit, known.limit <= _UNCERTAIN * spread, wrong
 
@@ -259,6 +274,8 @@ class _OutputErrorMeter:
             self.relative,
             self.exact,
             self.varying.share,
+            self.values,
+            self.nans,
             self.explained,
         )
 
@@ -282,10 +299,7 @@ def tight(dtype: DType, expected: Array) -> Array:
 
 def _are_off(found: Array, right: Array, limit: Array) -> Array:
     """Elements that differ by more than the limit. NaN equals NaN, inf equals inf."""
-    a, b = found.astype(np.float64), right.astype(np.float64)
-    with np.errstate(invalid="ignore"):
-        near = (a == b) | (np.isnan(a) & np.isnan(b)) | (np.abs(a - b) <= limit)
-    result: Array = ~near
+    result: Array = (difference(found, right) > limit) | (are_nan(found) != are_nan(right))
     return result
 
 
@@ -325,9 +339,8 @@ int main(void)
 
 def _off(output: str, found: Array, expected: Array, limit: Array, wrong: Array, where: str) -> EdgeKitError:
     """The error of an output, with the element that is off by most of what is explained."""
-    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-        error = np.abs(found.astype(np.float64) - expected.astype(np.float64))
-        error = np.where(np.isnan(error), np.inf, error)
+    with np.errstate(invalid="ignore"):
+        error = difference(found, expected)
         share = np.where(wrong, error / np.maximum(limit, 1e-300), -1.0)
     at = np.unravel_index(int(share.argmax()), share.shape)
     message = f"the compiled code differs from the simulator by {error[at]:.3g} in output {output}"
@@ -342,16 +355,16 @@ def _shortfall(graph: Graph, outputs: Sequence[Agreement]) -> str:
     worst = min(varied, key=lambda o: o.compared, default=None)
     if worst is None or worst.compared >= MIN_COMPARED:
         return ""
+    if not worst.compared and not worst.nans:
+        return f"output {worst.name} is constant: it does not change with the inputs that were tried"
     found = f"{worst.compared:.1%} of the values of output {worst.name} are finite and vary with the inputs"
+    found += f" ({worst.nans_in_words})" if worst.nans else ""
     return f"too little was compared: {found}, at least {MIN_COMPARED:.0%} are needed"
 
 
 def compare(found: Array, expected: Array) -> tuple[float, float, bool]:
     """(largest difference, largest expected value, bitwise equal). NaN equals NaN, inf equals inf."""
-    a, b = found.astype(np.float64), expected.astype(np.float64)
-    same = (a == b) | (np.isnan(a) & np.isnan(b))
-    with np.errstate(invalid="ignore"):
-        difference = np.where(same, 0.0, np.abs(a - b))
-    difference = np.where(np.isnan(difference), np.inf, difference)
-    scale = np.abs(b[np.isfinite(b)]).max(initial=0.0)
-    return float(difference.max(initial=0.0)), float(scale), bool(found.tobytes() == expected.tobytes())
+    sizes = np.abs(expected.astype(np.float64))
+    scale = sizes[np.isfinite(sizes)].max(initial=0.0)
+    error = difference(found, expected).max(initial=0.0)
+    return float(error), float(scale), bool(found.tobytes() == expected.tobytes())

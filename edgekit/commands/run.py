@@ -146,3 +146,5 @@ def run(
         emit("run", {"file": output}, [f"{output}: {', '.join(found)}"], json)
     else:
         emit("run", {"outputs": found}, results.outputs(found), json)
+    if nans := results.nans(found):
+        console.say(f"warning: {nans}")

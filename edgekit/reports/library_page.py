@@ -60,7 +60,8 @@ class LibraryFigures:
             compiler, warning = found.compiler, found.warning
             if found.verification:
                 exact = "bit by bit" if found.verification.exact else "within rounding"
-                verified = f"equal to the simulator {exact}"
+                nans = f"; {found.verification.nans}" * bool(found.verification.nans)
+                verified = f"equal to the simulator {exact}{nans}"
             else:
                 verified = f"no: {found.unverified}"
         return LibraryFigures(

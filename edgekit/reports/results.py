@@ -10,6 +10,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from edgekit.checkup import TargetStatus
+from edgekit.codegen.verification.difference import are_nan
 from edgekit.comparison.difference import other_weights, shown_name
 from edgekit.comparison.noise import Distance
 from edgekit.core.distribution import install_command
@@ -391,7 +392,8 @@ def verification(found: Verification) -> list[str]:
 
 def _verified(found: Verification) -> str:
     seen = f"{found.compared:.0%} of the values vary with the inputs"
-    how = f"{seen}; {_samples(found.samples)}, {found.compiler}, self-test passed"
+    how = f"{found.nans}; {seen}" if found.nans else seen
+    how = f"{how}; {_samples(found.samples)}, {found.compiler}, self-test passed"
     how += f"; none takes {' or '.join(found.untaken)}" if found.untaken else ""
     if found.exact:
         return f"equal to the simulator bit by bit; {how}"
@@ -432,6 +434,12 @@ def _distance(d: Distance) -> tuple[object, ...]:
 
 def _error(value: float) -> str:
     return f"{value:.3g}"
+
+
+def nans(arrays: Mapping[str, Array]) -> str:
+    """Which outputs of a run have values that are no numbers, and how many."""
+    counts = ((name, int(are_nan(array).sum()), array.size) for name, array in arrays.items())
+    return ", ".join(f"{n:,} of {of:,} values of output {name} are NaN" for name, n, of in counts if n)
 
 
 def outputs(arrays: Mapping[str, Array]) -> list[str]:

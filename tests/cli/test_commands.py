@@ -171,6 +171,19 @@ def test_run_recognises_digits(cli: CommandLine, folder: Path, target: str | Non
         assert np.argmax(found, axis=1).tolist() == held_out["label"][:3].tolist()
 
 
+def test_run_tells_of_outputs_that_are_no_numbers(cli: CommandLine, folder: Path) -> None:
+    with np.load("x.npz") as data:
+        samples = data["x"].copy()
+    samples[1] = np.nan
+    np.savez("nan.npz", x=samples)
+    found = cli.ok("run", "digits.onnx", "--data", "nan.npz")
+    outputs = cli.ok("run", "digits.onnx", "--data", "nan.npz", "--json").json["outputs"]
+    ((name, values),) = outputs.items()
+    count, size = int(np.isnan(np.array(values, np.float64)).sum()), np.array(values).size
+    assert 0 < count < size
+    assert f"warning: {count} of {size} values of output {name} are NaN" in found.err
+
+
 def test_run_writes_what_it_would_print(cli: CommandLine, folder: Path) -> None:
     printed = cli.ok("run", "digits.ek", "--data", "x.npz", "--json").json["outputs"]["y"]
     cli.ok("run", "digits.ek", "--data", "x.npz", "-o", "y.npz")

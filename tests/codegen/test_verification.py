@@ -16,15 +16,18 @@ from edgekit.codegen.compilation import build as library
 from edgekit.codegen.compilation import toolchain
 from edgekit.codegen.execution.driver import Driver
 from edgekit.codegen.lowering.compact_weights import fit
+from edgekit.codegen.program import Port
+from edgekit.codegen.verification import verify as verification
+from edgekit.codegen.verification.difference import difference
 from edgekit.codegen.verification.output_coverage import VaryingElements, drawn, shares
 from edgekit.codegen.verification.rounding_error import RoundingError
 from edgekit.codegen.verification.selftest import prepare
-from edgekit.codegen.verification.verify import drive, random_samples, tight, verify
+from edgekit.codegen.verification.verify import compare, drive, random_samples, tight, verify
 from edgekit.core import simulate, target
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
 from edgekit.core.ops.activations import Log, Sigmoid, Tanh
-from edgekit.core.ops.arithmetic import Clip, Mul, Sqrt, Sub
+from edgekit.core.ops.arithmetic import Add, Clip, Mul, Sqrt, Sub
 from edgekit.core.ops.cast import Cast
 from edgekit.core.ops.concat import Concat
 from edgekit.core.ops.conv2d import Conv2d
@@ -32,6 +35,7 @@ from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.rank import ArgExtreme
 from edgekit.core.ops.reduce import Reduce
 from edgekit.core.types import Array, DType, Type, Value
+from edgekit.reports import results
 
 HOST = target.load("host")
 
@@ -247,6 +251,56 @@ def test_values_that_are_not_finite_or_never_change_are_no_evidence() -> None:
     for tail in (0, 1e-7):
         rounded.add(np.ones(5) - tail)
     assert rounded.share == 0
+
+
+def test_large_integers_are_compared_as_integers() -> None:
+    """In floats, 2^60 + 1 is 2^60."""
+    right = np.array([2**60, -(2**62), 0, -(2**63)])
+    found = right + np.array([1, -1, 0, 0])
+    assert compare(found, right) == (1.0, 2.0**63, False)
+    assert difference(np.array([-(2**63)]), np.array([2**63 - 1])).item() == 2.0**64
+    meter = VaryingElements()
+    meter.add(right)
+    meter.add(found)
+    assert meter.share == 0.5
+
+
+def test_a_kernel_that_loses_a_unit_of_a_large_integer_is_seen() -> None:
+    """Integers beside floats, which make that rounding errors are asked for."""
+    net = Net()
+    x = net.input("x", Type(DType.S64, (1, 4)))
+    net.inputs.append(x)
+    graph = net.done(net.one(Add(), x, net.const(np.int64(2**60))), net.one(Cast(DType.F32), x))
+    inputs = {"x": np.array([[1, 2, 3, 4]])}
+    (y, _) = graph.outputs
+    meter = verification._OutputErrorMeter(Port(y, "y", graph.type(y)), RoundingError(graph, [inputs]))
+    right = simulate.run(graph, inputs)[y]
+    assert meter.add(0, right, right, "") is None
+    fault = meter.add(0, right + np.array([0, 1, 0, 0]), right, "")
+    assert fault is not None
+    assert "by 1 in output" in str(fault)
+
+
+def test_nan_in_an_output_is_told(tmp_path: Path) -> None:
+    """Of six roots two are of what is below 0 in each sample."""
+    require("gcc")
+    net = Net()
+    offset = np.array([-100, 100, 100, -100, 100, 100], np.float32)
+    graph = net.done(net(Sqrt(), net(Sub(), net(Tanh(), net.x(1, 6)), -offset)))
+    found = api.verify(graph)
+    assert found.nans == f"6 of 18 values of output {graph.outputs[0]} are NaN"
+    assert results.verification(found)[0].split("; ")[1] == found.nans
+    built = api.build(graph, tmp_path / "out")
+    assert built.verification == found
+    assert found.nans in "\n".join(results.build(built, verbose=False))
+
+
+def test_a_constant_output_is_called_so() -> None:
+    require("gcc")
+    net = Net()
+    graph = net.done(net(Clip(), net.x(1, 6), 1e9, 2e9))
+    with pytest.raises(EdgeKitError, match=r"output .* is constant(.|\n)*--data"):
+        api.verify(graph)
 
 
 def test_inputs_are_tried_until_outputs_are_finite() -> None:
