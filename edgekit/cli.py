@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from functools import cache
 from importlib import import_module
+from itertools import islice
 from pkgutil import iter_modules
 from types import UnionType
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
@@ -17,6 +18,7 @@ import typer
 
 from edgekit import commands, console, settings, usage
 from edgekit.command_help import Command, Group
+from edgekit.core import limits
 from edgekit.core.errors import EdgeKitError, Exit, bug
 from edgekit.core.reasons import reason_of
 from edgekit.deprecation import former_names
@@ -46,8 +48,17 @@ def edgekit(
         bool,
         typer.Option("--trust", help="Trust edgekit.toml and target files of this folder to name programs."),
     ] = False,
+    raise_limits: Annotated[
+        float,
+        typer.Option(
+            limits.OPTION,
+            metavar="N",
+            help="Let a model take N times the work and memory.",
+            show_default=False,
+        ),
+    ] = 1,
 ) -> None:
-    # --debug is listed here for the help; execute() has taken it from the line, and put --trust in front.
+    # --debug is listed here for the help; execute() has taken it from the line, and put the others in front.
     if version:
         from edgekit import __version__
 
@@ -58,6 +69,7 @@ def edgekit(
         raise typer.Exit(Exit.USAGE)
     context.default_map = settings.all_presets(_known, trust)
     context.obj = trust
+    context.with_resource(limits.raised_limits(raise_limits))
 
 
 @cache
@@ -114,14 +126,29 @@ def main() -> int:
 
 
 def execute(arguments: Sequence[str]) -> int:
-    """Run a command line and return its exit code. --debug may stand anywhere on it."""
+    """Run a command line and return its exit code. The program's own options may stand anywhere on it."""
     ours = list(arguments[: arguments.index("--")] if "--" in arguments else arguments)
-    words = ["--trust"] * ("--trust" in ours)
-    words += [word for word in ours if word not in ("--debug", "--trust")] + list(arguments[len(ours) :])
+    front, rest = _own_options(ours)
+    words = [*front, *rest, *arguments[len(ours) :]]
     try:
         return _run(words, debug="--debug" in ours)
     except console.ClosedPipeError:
         return _CLOSED_PIPE
+
+
+def _own_options(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The options of the program, which stand in front of a command, and the other words without --debug."""
+    front: list[str] = []
+    rest: list[str] = []
+    left = iter(words)
+    for word in left:
+        if word == limits.OPTION:
+            front += [word, *islice(left, 1)]
+        elif word == "--trust" or word.startswith(f"{limits.OPTION}="):
+            front.append(word)
+        elif word != "--debug":
+            rest.append(word)
+    return front, rest
 
 
 def _run(words: Sequence[str], *, debug: bool) -> int:

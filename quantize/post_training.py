@@ -10,6 +10,7 @@ from itertools import islice
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
 from edgekit.core.progress import Progress
+from edgekit.core.simulate import check_work
 from edgekit.core.types import Array
 from edgekit.quantize.auto_ranges import with_best_ranges
 from edgekit.quantize.calibrated import Calibrated, Unseen, given_formats
@@ -55,6 +56,7 @@ def quantize(
     """The graph of integers, and the report. Half of the samples are held out: the choice of ranges is judged
     by the half that did not give them. In the end the ranges are those of all samples. With labels, `samples`
     are gone through again."""
+    check_work(graph)
     known = calibrated(graph, samples, settings, progress)
     labels = settings.gate.labels
     labelled = None if labels is None else _Labelled(samples, labels)

@@ -76,6 +76,7 @@ class RandomRun:
 def drawn(graph: Graph, count: int) -> RandomRun:
     """Seeded inputs that compare as many values of the outputs as possible, within reason, and take each side
     of every branch."""
+    simulate.check_work(graph)
     found = branches(graph)
     best: RandomRun | None = None
     score, left = (0.0, 0.0, 0.0), _WORK

@@ -65,6 +65,7 @@ def prepare(graph: Graph, entries: Sequence[Graph] = ()) -> SelfTest:
     """A self-test whose inputs are plausible, and that sees as many layers as possible: its runs take inputs
     from different ranges, in which other units of a layer are at work and outputs saturate less. `entries`
     of the same library get one each."""
+    simulate.check_work(graph)
     total = sum(graph.type(name).size for name in graph.outputs)
     runs = STEPS if graph.states else _MAX_RUNS if total <= _FEW_VALUES else _FEW_RUNS
     found = _stream(graph, runs) if graph.states else _runs(graph, runs)

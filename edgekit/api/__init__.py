@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from edgekit.comparison.difference import Difference
     from edgekit.core.errors import EdgeKitError
     from edgekit.core.ir import Graph
+    from edgekit.core.limits import raised_limits
     from edgekit.core.target import Target
     from edgekit.inspection import Inspection
     from edgekit.profiling.profile import Profile
@@ -67,6 +68,7 @@ __all__ = [
     "profile",
     "prune",
     "quantize_model",
+    "raised_limits",
     "read_labels",
     "report",
     "run",
@@ -79,7 +81,7 @@ __all__ = [
 _MODULES = (
     *("edgekit.api.models", "edgekit.api.libraries", "edgekit.api.samples", "edgekit.checkup"),
     *("edgekit.api.insight", "edgekit.quantize.gate", "edgekit.api.smaller"),
-    *("edgekit.api.pages", "edgekit.api.text", "edgekit.api.starting"),
+    *("edgekit.api.pages", "edgekit.api.text", "edgekit.api.starting", "edgekit.core.limits"),
 )
 
 if not TYPE_CHECKING:

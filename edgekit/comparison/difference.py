@@ -97,6 +97,8 @@ def diff(
     outputs = {mine: Noise() for mine in matching.outputs}
     spread = Spread(a, [meter.counterpart.name for meter in meters])
     followed = spread.affordable(len(samples))
+    for graph in (a, b):
+        simulate.check_work(graph)
     first, second = simulate.Session(a), simulate.Session(b)
     for i, sample in enumerate(samples):
         progress(f"comparing, sample {i + 1} of {len(samples)}")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from edgekit.core import limits
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph, GroupwiseWeights, Node, Source, State
 from edgekit.core.ops import Op
@@ -17,14 +18,14 @@ from edgekit.core.reasons import reason_of
 from edgekit.core.types import Array, DType, Quant, Type, Value, type_of
 
 # More elements or dimensions are an attack or a mistake, not a tensor of a model; and so are more operators,
-# and folding that takes more work than this, or so much more memory than the constants of the model.
+# and constants that take more steps or memory to compute than this, and so much for each byte of those that
+# the model holds.
 MAX_ELEMENTS = 1 << 27
 MAX_RANK = 32
 _MAX_STEPS = 1 << 16
 _MAX_STEPS_GROWTH = 16  # of what a model holds
-_MAX_FOLD_MACS = 1 << 32
-_MAX_FOLD_BYTES = 1 << 28
-_MAX_FOLD_GROWTH = 8
+_FREE_FOLD_WORK, _FOLD_WORK_PER_BYTE = 1 << 33, 64
+_FREE_FOLD_BYTES, _FOLD_BYTES_PER_BYTE = 1 << 28, 8
 # Formats of weights alone, and the elements from which on it counts that they are widened.
 _NARROW = (DType.F16, DType.BF16, DType.S8, DType.U8, DType.S4, DType.U4)
 MIN_NARROW = 64
@@ -52,8 +53,8 @@ class Builder:
         self._counts: dict[str, int] = {}
         self._steps = 0
         self._max_steps = max(_MAX_STEPS, _MAX_STEPS_GROWTH * nodes)
-        given += sum(value.data.nbytes for value in self.values.values() if value.data is not None)
-        self._fold_bytes_left = _MAX_FOLD_BYTES + _MAX_FOLD_GROWTH * given
+        self._given = given + sum(v.data.nbytes for v in self.values.values() if v.data is not None)
+        self._fold_work = self._fold_bytes = 0
 
     def fresh(self, hint: str) -> str:
         """A name that nothing has yet."""
@@ -94,9 +95,8 @@ class Builder:
 
     def check_room(self, count: int, inputs: Sequence[str] = ()) -> None:
         """Refuse so many operators more, as unrolling may make, where that is too many."""
-        if self._steps + count > self._max_steps:
-            message = f"the model has more than {self._max_steps} operators"
-            raise EdgeKitError("E0402", message, self.where(inputs))
+        message = f"the model has more than {self._max_steps} operators"
+        limits.refuse_beyond(self._max_steps, self._steps + count, message, self.where(inputs))
 
     def add(
         self,
@@ -142,9 +142,7 @@ class Builder:
             if is_constant:
                 self._sources[outputs[-1]] = hint
         if is_constant:
-            if (macs := op.macs(*types)) > _MAX_FOLD_MACS:
-                message = f"this constant takes {macs:.0e} multiplications to compute"
-                raise EdgeKitError("E0402", message, self.where(inputs))
+            self._charge_work(op, types, results, inputs)
             self._charge(sum(result.bytes for result in results))
             arrays = op.eval(*(x for x in data if x is not None))
             self.note_widened(types[0], results[0])
@@ -178,15 +176,30 @@ class Builder:
             raise EdgeKitError("E0402", message, f"node {self.origin}")
         self._check_room(8 * math.prod(shape))
 
+    def can_fold(self, op: Op, ins: Sequence[Type], outs: Sequence[Type]) -> bool:
+        """Is there enough left of what constants may take to compute?"""
+        needed = self._fold_work + op.work(ins, outs)
+        return limits.allows(_FREE_FOLD_WORK + _FOLD_WORK_PER_BYTE * self._given, needed)
+
+    def _charge_work(self, op: Op, ins: Sequence[Type], outs: Sequence[Type], inputs: Sequence[str]) -> None:
+        self._fold_work += (work := op.work(ins, outs))
+        limit = _FREE_FOLD_WORK + _FOLD_WORK_PER_BYTE * self._given
+        message = (
+            f"constants take more than {limits.billions(limit)} to compute, "
+            f"{type(op).__name__} {limits.billions(work)}"
+        )
+        reason = "models of few bytes may not ask for endless work"
+        limits.refuse_beyond(limit, self._fold_work, message, self.where(inputs), reason)
+
     def _charge(self, size: int) -> None:
         self._check_room(size)
-        self._fold_bytes_left -= size
+        self._fold_bytes += size
 
     def _check_room(self, size: int) -> None:
-        if size > self._fold_bytes_left:
-            message = f"computed constants take more than {_MAX_FOLD_BYTES >> 20} MiB"
-            hint = f"a model may compute so much, and {_MAX_FOLD_GROWTH} times the constants that it holds"
-            raise EdgeKitError("E0402", message, f"node {self.origin}", hint)
+        message = f"computed constants take more than {_FREE_FOLD_BYTES >> 20} MiB"
+        reason = f"a model may compute so much, and {_FOLD_BYTES_PER_BYTE} times the constants that it holds"
+        limit = _FREE_FOLD_BYTES + _FOLD_BYTES_PER_BYTE * self._given
+        limits.refuse_beyond(limit, self._fold_bytes + size, message, f"node {self.origin}", reason)
 
     def one(self, op: Op, *inputs: str, name: str = "") -> str:
         """Apply an operator with a single result."""

@@ -90,6 +90,27 @@ def parse(text: str) -> Formula:
     return _Parser(text, tokens).whole()
 
 
+_FUNCTION = 16  # operations that numpy takes for exp and its like
+
+
+@cache
+def operations(text: str) -> int:
+    """How many operations a formula takes, about."""
+
+    def count(formula: Formula) -> int:
+        match formula:
+            case Number() | Operand():
+                return 0
+            case Cast(_, inner):
+                return 1 + count(inner)
+            case Operation(_, operands):
+                return 1 + sum(map(count, operands))
+            case Function(_, operands):
+                return _FUNCTION + sum(map(count, operands))
+
+    return count(parse(text))
+
+
 class _Parser:
     """Recursive descent over the tokens of one formula."""
 

@@ -169,6 +169,15 @@ class Graph:
         return any(node.op.quantizes for node in self.nodes)
 
     @cached_property
+    def work(self) -> int:
+        """Steps of one run in numpy: see Op.run_work."""
+        return sum(map(self.work_of, self.nodes))
+
+    def work_of(self, node: Node) -> int:
+        """The steps of one node in a run."""
+        return node.op.run_work([*map(self.type, node.inputs)], [*map(self.type, node.outputs)])
+
+    @cached_property
     def _exits(self) -> frozenset[str]:
         return frozenset(self.exits)
 

@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from edgekit.core import limits
 from edgekit.core.builder import check_result
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.input_ranges import input_ranges
@@ -20,6 +21,18 @@ def run(graph: Graph, inputs: Mapping[str, Array]) -> dict[str, Array]:
     """The outputs for these inputs; states are what they are at the start."""
     values = run_all(graph, inputs)
     return {name: values[name] for name in graph.outputs}
+
+
+def check_work(graph: Graph) -> None:
+    """Refuse a graph of which one run takes too long: what needs runs begins with this."""
+    held = sum(data.nbytes for _, data in graph.constants())
+    limit, needed = limits.FREE_RUN_WORK + limits.RUN_WORK_PER_BYTE * held, graph.work
+    if limits.allows(limit, needed):
+        return
+    node = max(graph.nodes, key=graph.work_of)
+    message = f"a run takes {limits.billions(needed)}, more than {limits.billions(limit)}"
+    where = f"node {node.origin}, {type(node.op).__name__}: {limits.billions(graph.work_of(node))}"
+    limits.refuse_beyond(limit, needed, message, where, "the simulator would run for hours")
 
 
 class Session:
@@ -48,6 +61,7 @@ class Session:
 
 def run_each(graph: Graph, samples: Iterable[Mapping[str, Array]]) -> Iterator[dict[str, Array]]:
     """The outputs for each sample; where the graph has states, the samples are the steps of one stream."""
+    check_work(graph)
     session = Session(graph)
     for sample in samples:
         yield session.run(sample)

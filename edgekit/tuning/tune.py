@@ -13,6 +13,7 @@ from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
 from edgekit.core.notebook import Number, card
 from edgekit.core.progress import Progress
+from edgekit.core.simulate import check_work
 from edgekit.core.target import Pace, Target
 from edgekit.quantize.calibration.sample_batches import Sample
 from edgekit.quantize.gate import answer
@@ -154,6 +155,7 @@ def tune(
     given: TuningProblem, budget: Budget, effort: Effort, workers: Workers, journal: Path, progress: Progress
 ) -> Tuned:
     """Search, and write down each result as soon as it is there."""
+    check_work(given.graph)
     progress("judging the model as it came")
     budget = replace(budget, accuracy=evaluate.reference(given))
     if budget.accuracy is not None and budget.accuracy < 1:  # it is 1 where its own answers are the labels

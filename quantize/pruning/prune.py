@@ -11,6 +11,7 @@ from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
 from edgekit.core.passes.simplify import simplify
 from edgekit.core.progress import Progress
+from edgekit.core.simulate import check_work
 from edgekit.core.types import Array
 from edgekit.quantize.calibration.sample_batches import Sample
 from edgekit.quantize.pruning.blocks import with_zero_blocks
@@ -34,6 +35,7 @@ def prune(
 ) -> tuple[Graph, Pruned]:
     """A smaller graph of the same inputs and outputs. `flash` tells what the library of a graph takes;
     `labels` are the classes of the samples, and `costs` tells what layers take on the target."""
+    check_work(graph)
     plan = PruningPlan.of(graph, samples, wanted.criterion, progress, labels, costs)
     counts = _counts(plan, wanted, flash, progress)
     masked = plan.masked(counts, fit=wanted.fit, progress=progress) if counts else plan.network.graph

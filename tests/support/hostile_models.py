@@ -411,7 +411,7 @@ CASES: dict[str, tuple[str, str, Callable[[], ModelProto]]] = {
     ),
     "constants that take long": (
         "E0402",
-        "multiplications",
+        "billion steps",
         lambda: model(
             [node("ConstantOfShape", "n", "c"), node("MatMul", "c c", "d"), RELU],
             {"n": np.array([1 << 12, 1 << 12])},

@@ -92,7 +92,9 @@ def Compress(x: Tensor, condition: Tensor, *, axis: int | None = None) -> Tensor
 def NonZero(x: Tensor) -> Tensor:
     """There is room for all elements; those of a constant are counted here."""
     if x.data is not None or not 1 <= x.rank <= RANK or not x.type.size:
-        return x.new(np.array(np.nonzero(x.constant("the size of the result of NonZero")), np.int64))
+        data = x.constant("the size of the result of NonZero")
+        x.builder.afford((x.rank, np.count_nonzero(data)))
+        return x.new(np.array(np.nonzero(data), np.int64))
     for node in x.builder.nodes:  # exporters ask once for each tensor that a mask is for: rows of one count
         if isinstance(node.op, non_zero.NonZero) and node.inputs == (x.name,):
             return Tensor(x.builder, node.outputs[0])

@@ -54,7 +54,9 @@ def _spread(indices: Sequence[Tensor | None]) -> list[Tensor | None]:
     found: list[Tensor | None] = []
     for i in indices:
         if i is not None and i.dtype is DType.BOOL:
-            found += [i.new(places) for places in np.nonzero(i.constant("the size of what a mask selects"))]
+            data = i.constant("the size of what a mask selects")
+            i.builder.afford((i.rank, np.count_nonzero(data)))
+            found += [i.new(places) for places in np.nonzero(data)]
         else:
             found.append(i)
     return found

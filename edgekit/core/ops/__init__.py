@@ -18,6 +18,9 @@ from edgekit.core.reasons import OperandError
 from edgekit.core.types import Array, DType, Type, Value
 from edgekit.core.value_ranges import Known, Pairs, Range
 
+# Steps of `work` that numpy takes to read or write an element, and that Python takes for an iteration.
+ELEMENT, ITERATION = 4, 1 << 12
+
 Param = int | float | Sequence[int] | Sequence[float]
 
 
@@ -137,6 +140,15 @@ class Op:
     def macs(self, *ins: Type) -> int:
         """Multiply-accumulates of one evaluation; 0 for everything that is not a contraction."""
         return 0
+
+    def work(self, ins: Sequence[Type], outs: Sequence[Type]) -> int:
+        """Steps of one evaluation in numpy, of about a nanosecond each, at most. An operator that reads
+        elements more than once, as windows do, or loops over them in Python, says so."""
+        return self.macs(*ins) + ELEMENT * sum(t.size for t in (*ins, *outs))
+
+    def run_work(self, ins: Sequence[Type], outs: Sequence[Type]) -> int:
+        """The steps of `work` unless they depend on data: then the least, and `eval` counts the others."""
+        return self.work(ins, outs)
 
     # What passes ask. Operators that do not answer are left alone.
 

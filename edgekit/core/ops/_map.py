@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from edgekit.core.formula import parse
+from edgekit.core.formula import operations, parse
 from edgekit.core.layouts import Layout
 from edgekit.core.ops import Arg, Call, Op, OpInLayout, Step, require
 from edgekit.core.ops._bounds import at_corners
@@ -97,6 +97,12 @@ class Map(Op):
             self.formula(*dtypes)
         quant = ins[0].quant if self.is_data_movement else None
         return (Type(self.result(*dtypes), shape, quant),)
+
+    def work(self, ins: Sequence[Type], outs: Sequence[Type]) -> int:
+        """The operations of the formula, for each element."""
+        of_real = [t.dtype for t in ins if t.quant is None]
+        each = operations(self.formula(*of_real)) if len(of_real) == len(ins) else 1
+        return super().work(ins, outs) + each * outs[0].size
 
     def eval(self, *ins: Array) -> tuple[Array, ...]:
         """Floats narrower than float32 are computed in float32, by the very formula of C."""

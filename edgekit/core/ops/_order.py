@@ -8,9 +8,11 @@ from math import prod
 import numpy as np
 
 from edgekit.core import math_f32
-from edgekit.core.types import Array, DType
+from edgekit.core.ops import ITERATION
+from edgekit.core.types import Array, DType, Type
 
 LANES = 16
+_MAX_SUMS = 1 << 26  # in lanes, at once
 Step = Callable[[Array, Array], Array]
 
 STEPS: dict[str, Step] = {
@@ -25,6 +27,11 @@ STEPS: dict[str, Step] = {
 def is_narrow(*arrays: Array) -> bool:
     """Are there floats of less than 32 bits among these?"""
     return any(DType.of(a.dtype).is_float and a.dtype.itemsize < 4 for a in arrays)
+
+
+def term_by_term(x: Type, terms: int) -> int:
+    """Steps to go through so many terms in Python, which small floats ask for."""
+    return ITERATION * terms if x.dtype.is_float and x.dtype.bytes < 4 else 0
 
 
 def one_by_one(step: Step, start: Array | float, terms: Array) -> Array:
@@ -69,6 +76,10 @@ def product(a: Array, b: Array, *, lanes: bool) -> Array:
         for k in range(a.shape[-1]):
             sums += a[..., :, k, None] * b[..., k, None, :]
         return sums
+    rows = max(_MAX_SUMS // max(prod(shape) * b.shape[-1] * LANES, 1), 1)
+    if rows < a.shape[-2]:
+        pieces = [a[..., i : i + rows, :] for i in range(0, a.shape[-2], rows)]
+        return np.concatenate([product(piece, b, lanes=True) for piece in pieces], -2)
     parts = np.zeros((*shape, a.shape[-2], b.shape[-1], LANES), a.dtype)
     turned = np.swapaxes(b, -1, -2)
     for k in range(0, a.shape[-1], LANES):

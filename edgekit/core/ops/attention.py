@@ -13,7 +13,7 @@ from math import e, log2
 import numpy as np
 
 from edgekit.core.math_f32.exponentials import exp2_below
-from edgekit.core.ops import Arg, Call, Op, Step, require
+from edgekit.core.ops import ITERATION, Arg, Call, Op, Step, require
 from edgekit.core.ops._indexed import check_index
 from edgekit.core.types import Array, DType, Type
 
@@ -105,6 +105,10 @@ class CachedAttention(Op):
         """With a full cache."""
         q, k, v, _ = ins
         return q.size // q.shape[3] * (self.window or k.shape[2]) * (q.shape[3] + v.shape[3])
+
+    def work(self, ins: Sequence[Type], outs: Sequence[Type]) -> int:
+        """One query after the other."""
+        return super().work(ins, outs) + 8 * ITERATION * ins[-1].size
 
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         (q, k, v, at), (y,) = ins, outs

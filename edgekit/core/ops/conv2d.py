@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from math import inf
+from itertools import product
+from math import inf, prod
 
 import numpy as np
 
-from edgekit.core.ops import Arg, Call, Op, Param, Step, require
+from edgekit.core.ops import ELEMENT, ITERATION, Arg, Call, Op, Param, Step, require
 from edgekit.core.ops._integer import acc_bits, centred, exact_float, requantization
 from edgekit.core.ops._linear import Linear, clamped, float_call, letters, limits, wide_type
 from edgekit.core.ops._order import is_narrow
@@ -18,6 +19,8 @@ from edgekit.core.types import Array, DType, Type
 Pads = tuple[int, int, int, int]
 # Cells of an image with its border, and steps of a window: more is an attack or a mistake.
 MAX_CELLS = 1 << 27
+# Cells of windows that are copied at once, at most, unless one window has more: windows overlap.
+_MAX_COPIED = 1 << 26
 
 
 @dataclass(frozen=True)
@@ -107,6 +110,18 @@ class Window:
         }
 
 
+def blocks(patches: Array) -> Iterator[tuple[slice, slice, slice]]:
+    """Images, rows and columns of windows, so many at a time as may be copied."""
+    images, height, width, *cells = patches.shape
+    windows = max(_MAX_COPIED // max(prod(cells), 1), 1)
+    if images * height * width <= windows:
+        yield slice(None), slice(None), slice(None)
+        return
+    rows, columns = (windows // width, width) if windows >= width else (1, windows)
+    for i, top, left in product(range(images), range(0, height, rows), range(0, width, columns)):
+        yield slice(i, i + 1), slice(top, top + rows), slice(left, left + columns)
+
+
 def _by(pair: tuple[int, int]) -> str:
     return f"{pair[0]} x {pair[1]}"
 
@@ -187,6 +202,12 @@ class Conv2d(Linear):
         (y,) = self.infer(*ins)
         return y.size * ins[1].size // max(ins[1].shape[0], 1)
 
+    def work(self, ins: Sequence[Type], outs: Sequence[Type]) -> int:
+        """Windows are copied; those of small floats, and of many groups, are taken term by term."""
+        outputs, *window = ins[1].shape
+        cells = outs[0].size * prod(window) * self.groups // max(outputs, 1)
+        return super().work(ins, outs) + ELEMENT * cells + ITERATION * prod(window)
+
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         x, w, b = ins
         n, in_h, in_w, in_c = x.type.shape
@@ -241,8 +262,12 @@ def _sums(patches: Array, w: Array, b: Array) -> Array:
     groups, outputs = w.shape[:2]
     sums = np.empty((n * height * width, groups, outputs), np.result_type(patches, w))
     for g, weights in enumerate(w):
-        cells = patches[..., g, :].reshape(len(sums), weights[0].size)
-        np.matmul(cells, weights.reshape(outputs, -1).T, out=sums[:, g])
+        end = 0
+        for block in blocks(patches[..., g, :]):
+            cells = patches[(*block, ..., g, slice(None))]
+            cells = cells.reshape(prod(cells.shape[:3]), weights[0].size)
+            start, end = end, end + len(cells)
+            np.matmul(cells, weights.reshape(outputs, -1).T, out=sums[start:end, g])
     sums = sums.reshape(len(sums), groups * outputs)
     sums += b  # in place: results are large, and new memory costs more than the sum
     return sums

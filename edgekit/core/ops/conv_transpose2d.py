@@ -10,10 +10,10 @@ import numpy as np
 
 from edgekit.core import fixed
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ops import Arg, Call, Op, Param, Step, require
+from edgekit.core.ops import ITERATION, Arg, Call, Op, Param, Step, require
 from edgekit.core.ops._integer import acc_bits, centred, quant_of, requantization
 from edgekit.core.ops._linear import Linear, clamped, float_call, letters, limits, wide_type
-from edgekit.core.ops._order import is_narrow
+from edgekit.core.ops._order import is_narrow, term_by_term
 from edgekit.core.ops.conv2d import MAX_CELLS
 from edgekit.core.types import Array, DType, Type, Value
 
@@ -118,6 +118,12 @@ class ConvTranspose2d(Linear):
     def macs(self, *ins: Type) -> int:
         x, w, _ = ins
         return x.size * w.size // max(x.shape[3], 1)
+
+    def work(self, ins: Sequence[Type], outs: Sequence[Type]) -> int:
+        """Python goes through the cells of the window."""
+        _, k_h, k_w, depth = ins[1].shape
+        each = ITERATION + term_by_term(ins[0], depth)
+        return super().work(ins, outs) + self.groups * k_h * k_w * each
 
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         x, w, b = ins

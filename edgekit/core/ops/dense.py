@@ -13,7 +13,7 @@ from edgekit.core.layouts import Layout, Want, plain
 from edgekit.core.ops import Arg, Call, OpInLayout, Step, require
 from edgekit.core.ops._integer import acc_bits, centred, exact_float, requantization
 from edgekit.core.ops._linear import Linear, clamped, float_call, letters, limits, wide_type
-from edgekit.core.ops._order import is_narrow
+from edgekit.core.ops._order import is_narrow, term_by_term
 from edgekit.core.types import Array, DType, Type
 
 
@@ -65,6 +65,9 @@ class Dense(Linear):
     def macs(self, *ins: Type) -> int:
         x, w, _ = ins
         return x.size * w.shape[0]
+
+    def work(self, ins: Sequence[Type], outs: Sequence[Type]) -> int:
+        return super().work(ins, outs) + term_by_term(ins[0], ins[1].shape[1])
 
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         x, w, b = ins

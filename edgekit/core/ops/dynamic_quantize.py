@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ops import Arg, Call, Op, Step, require
+from edgekit.core.ops import ELEMENT, ITERATION, Arg, Call, Op, Step, require
 from edgekit.core.ops._integer import constant
 from edgekit.core.ops.recurrent import cell_step
 from edgekit.core.types import Array, DType, Type
@@ -120,6 +120,10 @@ class DynamicQuantizeLstm(Op):
 
     def macs(self, *ins: Type) -> int:
         return ins[0].size * ins[4].shape[1]
+
+    def work(self, ins: Sequence[Type], outs: Sequence[Type]) -> int:
+        """Step by step."""
+        return super().work(ins, outs) + 8 * (ELEMENT * ins[0].size + ITERATION * sum(ins[0].shape[:2]))
 
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         steps, batch, _ = ins[0].type.shape

@@ -12,7 +12,7 @@ from math import inf
 
 import numpy as np
 
-from edgekit.core.ops import Arg, Call, Op, Step, require
+from edgekit.core.ops import ELEMENT, ITERATION, Arg, Call, Op, Step, require
 from edgekit.core.ops._linear import clamped as within
 from edgekit.core.ops.groupwise import check_groups
 from edgekit.core.types import Array, DType, Type
@@ -89,6 +89,11 @@ class DynamicDense(Op):
 
     def macs(self, *ins: Type) -> int:
         return ins[0].size * ins[2].shape[0]
+
+    def work(self, ins: Sequence[Type], outs: Sequence[Type]) -> int:
+        """Group by group."""
+        groups = -(-ins[2].shape[1] // max(self.group, 1))
+        return super().work(ins, outs) + groups * (ELEMENT * outs[0].size + ITERATION)
 
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         x, _, w, scale, _ = ins

@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from edgekit.core.ops import Arg, Call, Op, Param, Step, require
+from edgekit.core.ops import ELEMENT, Arg, Call, Op, Param, Step, require
 from edgekit.core.ops._integer import constant
 from edgekit.core.types import Array, DType, Type
 
@@ -89,6 +89,10 @@ class Fft(Op):
         """Four for each product with a power of the root of 1."""
         (x,) = ins
         return 4 * prod(x.shape[:-1]) * sum(self.points // r * (r - 1) for r in stages(self.points))
+
+    def work(self, ins: Sequence[Type], outs: Sequence[Type]) -> int:
+        """Stage by stage, in several passes each."""
+        return super().work(ins, outs) + 8 * ELEMENT * (self.macs(*ins) + ins[0].size)
 
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         (x,), (y,) = ins, outs

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from edgekit.core.ops import Arg, Call, Op, Step, require
+from edgekit.core.ops import ITERATION, Arg, Call, Op, Step, require
 from edgekit.core.ops._integer import constant
 from edgekit.core.ops._map import Unary
 from edgekit.core.types import Array, DType, Type
@@ -74,6 +74,9 @@ class RoundedSqrt(Unary):
     """The square root of u64 as u32, rounded; at most 65535 for x below 2^32, and 2^32 - 1 for others."""
 
     c_int = "ek_rounded_sqrt_u64(a)"
+
+    def work(self, ins: Sequence[Type], outs: Sequence[Type]) -> int:
+        return ITERATION * ins[0].size
 
     def result(self, *ins: DType) -> DType:
         require(ins[0] is DType.U64, f"takes u64, got {ins[0].value}")

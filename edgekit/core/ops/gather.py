@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from edgekit.core.layouts import Layout
-from edgekit.core.ops import Arg, Call, Op, OpInLayout, Param, Step, require
+from edgekit.core.ops import ELEMENT, Arg, Call, Op, OpInLayout, Param, Step, require
 from edgekit.core.ops._copy import stored_as
 from edgekit.core.ops._indexed import cells, check_index, clamped, components
 from edgekit.core.ops._layout import stored
@@ -42,6 +42,10 @@ class Gather(Op):
         shape = _result(x.shape, at.shape, self.axis)
         source = np.broadcast_to(x, (*shape[: self.axis], x.shape[self.axis], *shape[self.axis + 1 :]))
         return (np.take_along_axis(source, np.broadcast_to(at, shape), self.axis),)
+
+    def work(self, ins: Sequence[Type], outs: Sequence[Type]) -> int:
+        """Scattered reads."""
+        return super().work(ins, outs) + 4 * ELEMENT * outs[0].size
 
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         (x, index), (y,) = ins, outs
@@ -87,6 +91,10 @@ class GatherND(Op):
         places = [cells(rank, i, n) for i, n in enumerate(index.shape[: self.batch])]
         places += [clamped(index[..., c], x.shape[self.batch + c]) for c in range(index.shape[-1])]
         return (x[tuple(places)] if places else np.broadcast_to(x, (*index.shape[:-1], *x.shape)),)
+
+    def work(self, ins: Sequence[Type], outs: Sequence[Type]) -> int:
+        """Scattered reads."""
+        return super().work(ins, outs) + 4 * ELEMENT * outs[0].size
 
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         (x, index), (y,) = ins, outs

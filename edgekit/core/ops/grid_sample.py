@@ -9,7 +9,7 @@ from math import prod
 
 import numpy as np
 
-from edgekit.core.ops import Arg, Call, Op, Step, require
+from edgekit.core.ops import ELEMENT, Arg, Call, Op, Step, require
 from edgekit.core.ops._map import compute_type, real_type
 from edgekit.core.types import Array, Type
 
@@ -85,6 +85,10 @@ class GridSample(Op):
     def macs(self, *ins: Type) -> int:
         x, grid = ins
         return grid.size // max(grid.shape[-1], 1) * x.shape[-1] * int(_TAPS[self.mode] ** (x.rank - 2))
+
+    def work(self, ins: Sequence[Type], outs: Sequence[Type]) -> int:
+        """Each tap of each point is a scattered read, in several passes."""
+        return super().work(ins, outs) + 4 * ELEMENT * (self.macs(*ins) + 8 * ins[1].size)
 
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         (x, grid), (y,) = ins, outs

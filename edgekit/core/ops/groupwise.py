@@ -12,7 +12,7 @@ from math import inf
 
 import numpy as np
 
-from edgekit.core.ops import Arg, Call, Op, Param, Step, require
+from edgekit.core.ops import ELEMENT, ITERATION, Arg, Call, Op, Param, Step, require
 from edgekit.core.ops._indexed import check_index, clamped
 from edgekit.core.ops._linear import clamped as within
 from edgekit.core.types import Array, DType, Type
@@ -59,6 +59,11 @@ class DenseGroupwise(Op):
 
     def macs(self, *ins: Type) -> int:
         return ins[0].size * ins[1].shape[0]
+
+    def work(self, ins: Sequence[Type], outs: Sequence[Type]) -> int:
+        """Group by group."""
+        groups = -(-ins[1].shape[1] // max(self.group, 1))
+        return super().work(ins, outs) + groups * (ELEMENT * outs[0].size + ITERATION)
 
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         x, w, scale, b, *zero = ins

@@ -12,11 +12,11 @@ import numpy as np
 
 from edgekit.core import fixed
 from edgekit.core.layouts import Layout, plain
-from edgekit.core.ops import Arg, Call, Op, OpInLayout, Step, require
+from edgekit.core.ops import ELEMENT, Arg, Call, Op, OpInLayout, Step, require
 from edgekit.core.ops._integer import constant, quant_of
 from edgekit.core.ops._layout import stored
 from edgekit.core.ops._map import real_type
-from edgekit.core.ops._order import is_narrow, row_sums
+from edgekit.core.ops._order import is_narrow, row_sums, term_by_term
 from edgekit.core.types import Array, DType, Type, Value
 
 
@@ -52,6 +52,9 @@ class LayerNorm(Op):
 
     def has_integers(self, ins: Sequence[Value]) -> bool:
         return _has_integers(ins)
+
+    def work(self, ins: Sequence[Type], outs: Sequence[Type]) -> int:
+        return super().work(ins, outs) + 8 * ELEMENT * ins[0].size + term_by_term(ins[0], ins[0].shape[-1])
 
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         return _rows("layer_norm", ins, outs, self.epsilon)
@@ -91,6 +94,9 @@ class RmsNorm(Op):
 
     def has_integers(self, ins: Sequence[Value]) -> bool:
         return _has_integers(ins)
+
+    def work(self, ins: Sequence[Type], outs: Sequence[Type]) -> int:
+        return super().work(ins, outs) + 8 * ELEMENT * ins[0].size + term_by_term(ins[0], ins[0].shape[-1])
 
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         return _rows("rms_norm", ins, outs, self.epsilon)

@@ -9,7 +9,7 @@ import numpy as np
 
 from edgekit.core import fixed, fixed_tfl, fixed_tfl16
 from edgekit.core.fixed import Int
-from edgekit.core.ops import Arg, Call, Op, Param, Step, require
+from edgekit.core.ops import ELEMENT, ITERATION, Arg, Call, Op, Param, Step, require
 from edgekit.core.types import Array, DType, Type
 
 Factor = tuple[int, int]  # m, e of m / 2^31 2^e: 0 <= m < 2^31, -31 <= e <= 30
@@ -132,6 +132,10 @@ class LstmS8(Op):
         x, w, _, r, *_ = ins
         projection = ins[8]
         return x.shape[0] * x.shape[1] * (w.size + r.size + projection.size)
+
+    def work(self, ins: Sequence[Type], outs: Sequence[Type]) -> int:
+        """Step by step."""
+        return super().work(ins, outs) + 8 * (ELEMENT * ins[0].size + ITERATION * sum(ins[0].shape[:2]))
 
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         x, h, c = (ins[i].type for i in (0, 10, 11))

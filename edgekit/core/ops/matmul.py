@@ -13,7 +13,7 @@ from edgekit.core.ops import Arg, Call, Op, OpInLayout, Param, Step, require
 from edgekit.core.ops._integer import SingleRule, centred, quant_of, single_rule
 from edgekit.core.ops._layout import stored
 from edgekit.core.ops._linear import wrapping
-from edgekit.core.ops._order import is_narrow, product
+from edgekit.core.ops._order import is_narrow, product, term_by_term
 from edgekit.core.ops._strided import Strides, contiguous, loops
 from edgekit.core.reasons import OperandError
 from edgekit.core.types import Array, DType, Type, Value, type_of
@@ -78,6 +78,9 @@ class MatMul(Op):
     def macs(self, *ins: Type) -> int:
         (y,) = self.infer(*ins)
         return y.size * _permuted(ins[0].shape, self.perm_a)[-1]
+
+    def work(self, ins: Sequence[Type], outs: Sequence[Type]) -> int:
+        return super().work(ins, outs) + term_by_term(ins[0], _permuted(ins[0].shape, self.perm_a)[-1])
 
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         (y,) = outs

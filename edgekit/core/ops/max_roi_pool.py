@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
-from edgekit.core.ops import Arg, Call, Op, Step, require
+from edgekit.core.ops import ELEMENT, ITERATION, Arg, Call, Op, Step, require
 from edgekit.core.ops._map import compute_type
 from edgekit.core.ops.roi_align import region_params
 from edgekit.core.types import Array, DType, Type
@@ -63,6 +64,14 @@ class MaxRoiPool(Op):
             for i in range(cells)
         )
         return [slice(min(max(low, 0), pixels), min(max(high, 0), pixels)) for low, high in bounds]
+
+    def work(self, ins: Sequence[Type], outs: Sequence[Type]) -> int:
+        """A box may be the whole image, whose pixels lie in two cells along each side at most, or in all."""
+        x, boxes = ins
+        cells = prod(self.size)
+        pixels = prod(n + 2 * k for n, k in zip(x.shape[1:3], self.size, strict=True))
+        each = 4 * ELEMENT * pixels * x.shape[3] + ITERATION * (2 * cells + sum(self.size))
+        return super().work(ins, outs) + boxes.shape[0] * each
 
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         x, boxes = ins

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from edgekit.core import math_f32
-from edgekit.core.ops import Arg, Call, Op, Step, require
+from edgekit.core.limits import RunMeter
+from edgekit.core.ops import ELEMENT, ITERATION, Arg, Call, Op, Step, require
 from edgekit.core.types import Array, DType, Type
 
 _SCORES = (DType.F32, DType.S8, DType.U8)
@@ -76,9 +77,9 @@ class NonMaxSuppression(Op):
         by_class = np.swapaxes(scores, 1, 2) if self.classes_last else scores
         by_class = by_class[:, self.background :]
         keys = _best(by_class)[:, None] if self.agnostic else by_class
-        found = []
+        found, meter = [], RunMeter()
         for b, c in product(range(len(keys)), range(keys.shape[1])):
-            for i, score in self._selected(boxes[b], keys[b, c], limit[()], least[()]):
+            for i, score in self._selected(boxes[b], keys[b, c], limit[()], least[()], meter):
                 best = next(k for k, s in enumerate(by_class[b, :, i]) if s == score) if self.agnostic else c
                 found.append((b, best, i, score))
         if self.ranked:
@@ -88,7 +89,9 @@ class NonMaxSuppression(Op):
             rows[at], best_scores[at] = row, score
         return rows, best_scores, np.asarray(len(found), np.int64)
 
-    def _selected(self, boxes: Array, scores: Array, limit: Any, least: Any) -> Iterator[tuple[int, Any]]:
+    def _selected(
+        self, boxes: Array, scores: Array, limit: Any, least: Any, meter: RunMeter
+    ) -> Iterator[tuple[int, Any]]:
         """The boxes of one class and their scores, from the best down."""
         keys = scores.copy()
         seen = np.zeros(len(keys), int)  # of the boxes chosen before, how many each was compared with
@@ -96,6 +99,7 @@ class NonMaxSuppression(Op):
         chosen: list[int] = []
         while open_boxes.size and len(chosen) < self.per_class:
             i = open_boxes[np.argmax(keys[open_boxes])]
+            meter.spend(_work_of_choice(open_boxes.size, len(chosen) - seen[i] if self.decay else 0))
             if not self.decay:
                 chosen.append(i)
                 others = open_boxes[open_boxes != i]
@@ -128,6 +132,16 @@ class NonMaxSuppression(Op):
     def _drops(self, overlaps: Array, limit: Any) -> Array:
         drops: Array = overlaps >= limit if self.limit_drops else overlaps > limit
         return drops
+
+    def work(self, ins: Sequence[Type], outs: Sequence[Type]) -> int:
+        """Each box that is chosen is compared with all that are left."""
+        batch, classes, n = self._sizes(ins[1])
+        chosen = batch * self._groups(classes) * self.per_class
+        earlier = self.per_class if self.decay else 0  # boxes that a candidate is compared with one by one
+        return super().work(ins, outs) + chosen * _work_of_choice(n, earlier)
+
+    def run_work(self, ins: Sequence[Type], outs: Sequence[Type]) -> int:
+        return super().work(ins, outs)
 
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         scores = ins[1].type
@@ -163,6 +177,11 @@ class NonMaxSuppression(Op):
                 scratch=n * (12 if self.decay else 8),
             )
         ]
+
+
+def _work_of_choice(candidates: int, compared: int) -> int:
+    """Steps to find the best of these candidates, and to compare it or them."""
+    return 8 * (ELEMENT * candidates + ITERATION * (1 + compared))
 
 
 def _best(scores: Array) -> Array:

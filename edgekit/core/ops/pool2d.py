@@ -9,11 +9,11 @@ from math import prod
 import numpy as np
 
 from edgekit.core import fixed
-from edgekit.core.ops import Arg, Call, Op, Param, Step, require
+from edgekit.core.ops import ELEMENT, Arg, Call, Op, Param, Step, require
 from edgekit.core.ops._bounds import rising
 from edgekit.core.ops._integer import centred, constant, quant_of, single_rule
-from edgekit.core.ops._order import STEPS, is_narrow, reduced
-from edgekit.core.ops.conv2d import Pads, Window, add_pads
+from edgekit.core.ops._order import STEPS, is_narrow, reduced, term_by_term
+from edgekit.core.ops.conv2d import Pads, Window, add_pads, blocks
 from edgekit.core.ops.reduce import formula, identity
 from edgekit.core.types import Array, DType, Quant, Type, Value
 from edgekit.core.value_ranges import Known, Pairs, Range, channels, together
@@ -66,13 +66,18 @@ class Pool2d(Op):
         patches = self.window.patches(wide, start)
         if narrow:
             kept = [axis not in (3, 4) for axis in range(patches.ndim)]
-            y = reduced(STEPS[self.kind], start, patches, kept).reshape(*patches.shape[:3], x.shape[3])
+            y = np.empty((*patches.shape[:3], x.shape[3]), wide.dtype)
+            for block in blocks(patches):
+                y[block] = reduced(STEPS[self.kind], start, patches[block], kept).reshape(y[block].shape)
         else:
             y = patches.max(axis=(3, 4)) if self.kind == "max" else patches.sum(axis=(3, 4), dtype=wide.dtype)
         if self.kind == "mean":
             with np.errstate(all="ignore"):
                 y /= self.counts(x.shape[1], x.shape[2])[:, :, None].astype(wide.dtype)
         return (y.astype(x.dtype, copy=False),)
+
+    def work(self, ins: Sequence[Type], outs: Sequence[Type]) -> int:
+        return _work(self.size, ins, outs)
 
     def integer(self, args: Sequence[Array], ins: Sequence[Type], outs: Sequence[Type]) -> tuple[Array, ...]:
         if self.kind == "max":
@@ -207,11 +212,13 @@ class ArgMaxPool2d(Op):
         patches = self.window.patches(x, identity("max", DType.of(x.dtype)))
         inside = self.window.patches(np.ones(x.shape, np.bool_), False)
         numbers = self.window.patches(places, 0)
-        flat = (*patches.shape[:3], -1, x.shape[3])
-        patches, inside, numbers = (a.reshape(flat) for a in (patches, inside, numbers))
-        highest = patches.max(axis=3, keepdims=True)
-        first = (inside & (patches == highest)).argmax(axis=3)
-        return (np.take_along_axis(numbers, first[:, :, :, None, :], axis=3)[:, :, :, 0, :],)
+        y = np.empty((*patches.shape[:3], x.shape[3]), np.int64)
+        for block in blocks(patches):
+            y[block] = _first_of_highest(patches[block], inside[block], numbers[block])
+        return (y,)
+
+    def work(self, ins: Sequence[Type], outs: Sequence[Type]) -> int:
+        return 4 * _work(self.size, ins, outs)  # values, places, what is inside, what is equal
 
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         (x,), (y,) = ins, outs
@@ -220,6 +227,22 @@ class ArgMaxPool2d(Op):
         params = image_params(x.type, y.type, self.window)
         params |= dict(zip(("place_n", "place_h", "place_w", "place_c"), self.steps, strict=True))
         return [Call(kernel="argmaxpool2d", types={"T": x.type.dtype}, args=(x, y), params=params)]
+
+
+def _first_of_highest(patches: Array, inside: Array, numbers: Array) -> Array:
+    """The number of the first cell inside the image that has the highest value of its window."""
+    flat = (*patches.shape[:3], prod(patches.shape[3:5]), patches.shape[5])
+    patches, inside, numbers = (a.reshape(flat) for a in (patches, inside, numbers))
+    highest = patches.max(axis=3, keepdims=True)
+    first = (inside & (patches == highest)).argmax(axis=3)
+    found: Array = np.take_along_axis(numbers, first[:, :, :, None, :], axis=3)[:, :, :, 0, :]
+    return found
+
+
+def _work(size: tuple[int, int], ins: Sequence[Type], outs: Sequence[Type]) -> int:
+    """Each result reads a window; small floats are taken cell by cell."""
+    once = ELEMENT * (ins[0].size + outs[0].size * prod(size))
+    return once + term_by_term(ins[0], prod(size))
 
 
 def _rules(ratio: Array, cells: Array, y: Arg) -> tuple[Arg, Arg]:

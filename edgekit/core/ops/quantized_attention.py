@@ -14,7 +14,7 @@ from math import e, log2
 
 import numpy as np
 
-from edgekit.core.ops import Arg, Call, Op, Step, require
+from edgekit.core.ops import ITERATION, Arg, Call, Op, Step, require
 from edgekit.core.ops.attention import CachedAttention, blocks
 from edgekit.core.types import Array, DType, Type
 
@@ -72,6 +72,10 @@ class QuantizedCachedAttention(Op):
     def macs(self, *ins: Type) -> int:
         """With a full cache."""
         return self._real.macs(*ins[:6:2], ins[6])
+
+    def work(self, ins: Sequence[Type], outs: Sequence[Type]) -> int:
+        """One query after the other."""
+        return super().work(ins, outs) + 8 * ITERATION * ins[-1].size
 
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         calls = self._real.lower((*ins[:6:2], ins[6]), outs)

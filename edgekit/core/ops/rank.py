@@ -9,7 +9,7 @@ from math import prod
 import numpy as np
 
 from edgekit.core.layouts import Layout
-from edgekit.core.ops import Arg, Call, Op, OpInLayout, Step, require
+from edgekit.core.ops import ELEMENT, ITERATION, Arg, Call, Op, OpInLayout, Step, require
 from edgekit.core.ops._layout import stored
 from edgekit.core.types import Array, DType, Type
 
@@ -39,6 +39,10 @@ class ArgExtreme(Op):
             better |= (here == best) & self.last
             best, at = np.where(better, here, best), np.where(better, i, at)
         return (at,)
+
+    def work(self, ins: Sequence[Type], outs: Sequence[Type]) -> int:
+        """Python goes along the axis."""
+        return super().work(ins, outs) + ITERATION * ins[0].shape[self.axis]
 
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         (x,), (y,) = ins, outs
@@ -88,6 +92,11 @@ class TopK(Op):
             order = np.argsort(x, self.axis, kind="stable")
         at = order.take(range(self.k), self.axis)
         return np.take_along_axis(x, at, self.axis), at.astype(np.int64)
+
+    def work(self, ins: Sequence[Type], outs: Sequence[Type]) -> int:
+        """Everything is sorted."""
+        (x,) = ins
+        return super().work(ins, outs) + ELEMENT * x.size * max(x.shape[self.axis], 1).bit_length()
 
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         (x,), (y, at) = ins, outs

@@ -14,7 +14,7 @@ import numpy as np
 
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.fixed_gates import MAX_INNER, as_sum, saturated, sigmoid, tanh, within_16_bits
-from edgekit.core.ops import Arg, Call, Op, Param, Step, require
+from edgekit.core.ops import ELEMENT, ITERATION, Arg, Call, Op, Param, Step, require
 from edgekit.core.ops._gates import Gates, NarrowGates, bits_of, check, relu_unit, require_same
 from edgekit.core.types import Array, DType, Type, Value
 
@@ -62,6 +62,10 @@ class Recurrent(Op):
     def macs(self, *ins: Type) -> int:
         x, _, h = ins[:3]
         return x.size * h.shape[1]
+
+    def work(self, ins: Sequence[Type], outs: Sequence[Type]) -> int:
+        """Step by step."""
+        return super().work(ins, outs) + 8 * (ELEMENT * ins[0].size + ITERATION * ins[0].shape[0])
 
     def _call(
         self,

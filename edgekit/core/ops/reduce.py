@@ -16,7 +16,7 @@ from edgekit.core.ops._bounds import rising
 from edgekit.core.ops._integer import centred, quant_of, single_rule
 from edgekit.core.ops._layout import stored
 from edgekit.core.ops._map import compute_type
-from edgekit.core.ops._order import STEPS, is_narrow, reduced
+from edgekit.core.ops._order import STEPS, is_narrow, reduced, term_by_term
 from edgekit.core.ops._strided import Strides, contiguous, fold
 from edgekit.core.types import Array, DType, Quant, Type, Value, type_of
 from edgekit.core.value_ranges import Known, Pairs, Range, channels, together
@@ -101,6 +101,12 @@ class Reduce(Op):
     def has_integers(self, ins: Sequence[Value]) -> bool:
         x = ins[0].type
         return self.kind != "prod" and 0 < prod(x.shape[a] for a in self.axes) <= _MAX_TERMS
+
+    def work(self, ins: Sequence[Type], outs: Sequence[Type]) -> int:
+        """Small floats are added up in the order of the kernel."""
+        (x,) = ins
+        terms = prod(x.shape[axis] for axis in self.axes)
+        return super().work(ins, outs) + term_by_term(x, terms)
 
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         (x,), (y,) = ins, outs

@@ -13,7 +13,7 @@ import numpy as np
 
 from edgekit.core import fixed
 from edgekit.core.layouts import Layout, plain
-from edgekit.core.ops import Arg, Call, Op, OpInLayout, Param, Step, require
+from edgekit.core.ops import ELEMENT, ITERATION, Arg, Call, Op, OpInLayout, Param, Step, require
 from edgekit.core.ops._integer import centred, constant, quant_of, single_rule
 from edgekit.core.ops._layout import stored
 from edgekit.core.ops._map import compute_type, real_type
@@ -72,6 +72,11 @@ class Resample(Op):
     def macs(self, *ins: Type) -> int:
         x, index, _ = ins
         return x.size // x.shape[self.axis] * index.size
+
+    def work(self, ins: Sequence[Type], outs: Sequence[Type]) -> int:
+        """Each tap reads as much as the result has, and writes it."""
+        taps = ins[1].shape[1]
+        return super().work(ins, outs) + taps * (ELEMENT * outs[0].size + ITERATION)
 
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         (x, index, w), (y,) = ins, outs

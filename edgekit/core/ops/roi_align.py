@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
-from edgekit.core.ops import Arg, Call, Op, Param, Step, require
+from edgekit.core.limits import RunMeter
+from edgekit.core.ops import ELEMENT, ITERATION, Arg, Call, Op, Param, Step, require
 from edgekit.core.ops._order import is_narrow, one_by_one
 from edgekit.core.types import Array, DType, Type
 
@@ -42,11 +44,12 @@ class RoiAlign(Op):
     def eval(self, *ins: Array) -> tuple[Array, ...]:
         x, boxes, images = ins
         wide = np.float64 if x.dtype == np.float64 else np.float32
-        y = np.zeros((len(boxes), *self.size, x.shape[3]), wide)
+        y, meter = np.zeros((len(boxes), *self.size, x.shape[3]), wide), RunMeter()
         for r, (box, image) in enumerate(zip(boxes.astype(wide), images, strict=True)):
             plane = x[min(max(int(image), 0), len(x) - 1)].astype(wide)
             with np.errstate(all="ignore"):
                 rows, columns = self._samples(box[1], box[3], 0), self._samples(box[0], box[2], 1)
+            meter.spend(sum(map(len, rows)) * sum(map(len, columns)) * _work_of_sample(x.shape[3]))
             for h, vertical in enumerate(rows):
                 for v, horizontal in enumerate(columns):
                     corners = [_corners(plane, row, column) for row in vertical for column in horizontal]
@@ -87,6 +90,14 @@ class RoiAlign(Op):
             result = np.where(term > result, term, result)
         return result
 
+    def work(self, ins: Sequence[Type], outs: Sequence[Type]) -> int:
+        x, boxes, _ = ins
+        most = (self.samples or MAX_SAMPLES) ** 2 * boxes.shape[0] * prod(self.size)
+        return super().work(ins, outs) + most * _work_of_sample(x.shape[3])
+
+    def run_work(self, ins: Sequence[Type], outs: Sequence[Type]) -> int:
+        return self.work(ins, outs) if self.samples else super().work(ins, outs)
+
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         x, boxes, _ = ins
         if outs[0].type.size == 0:
@@ -106,6 +117,11 @@ class RoiAlign(Op):
                 },
             )
         ]
+
+
+def _work_of_sample(channels: int) -> int:
+    """Steps for the four corners of a sample."""
+    return 4 * (ITERATION + ELEMENT * channels)
 
 
 def region_params(x: Type, boxes: Type, size: tuple[int, int]) -> dict[str, Param]:

@@ -8,11 +8,11 @@ from math import prod
 
 import numpy as np
 
-from edgekit.core.ops import Arg, Call, Op, Param, Step, require
+from edgekit.core.ops import ELEMENT, Arg, Call, Op, Param, Step, require
 from edgekit.core.ops._copy import copy, stored_as
 from edgekit.core.ops._indexed import cells, check_index, clamped, components
 from edgekit.core.ops._map import Map
-from edgekit.core.ops._order import is_narrow
+from edgekit.core.ops._order import is_narrow, term_by_term
 from edgekit.core.ops._strided import Strides, broadcast, contiguous, loops
 from edgekit.core.ops.arithmetic import Add, Max, Min, Mul
 from edgekit.core.types import Array, Type
@@ -55,6 +55,9 @@ class Scatter(Op):
         places = [cells(update.ndim, i, n) for i, n in enumerate(update.shape)]
         places[self.axis] = np.broadcast_to(clamped(index, x.shape[self.axis]), update.shape)
         return (_scatter(x, tuple(places), update, self.reduction),)
+
+    def work(self, ins: Sequence[Type], outs: Sequence[Type]) -> int:
+        return super().work(ins, outs) + _sorting(ins[2])
 
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         (x, index, update), (y,) = ins, outs
@@ -112,6 +115,9 @@ class ScatterND(Op):
         places = tuple(clamped(index[..., c], x.shape[c]) for c in range(index.shape[-1]))
         return (_scatter(x, places, update, self.reduction),)
 
+    def work(self, ins: Sequence[Type], outs: Sequence[Type]) -> int:
+        return super().work(ins, outs) + _sorting(ins[2])
+
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         (x, index, update), (y,) = ins, outs
         dense, depth = contiguous(x.type.shape), index.type.shape[-1]
@@ -126,6 +132,12 @@ def _check(x: Type, update: Type, reduction: str) -> None:
     require(x.dtype is update.dtype, f"{x} and updates {update} differ in type")
     if reduction != "none":
         _COMBINE[reduction][0].infer(x, x)  # is it defined?
+
+
+def _sorting(update: Type) -> int:
+    """Steps to find the last update of each place: numpy sorts them. Small floats are added one by one."""
+    sorting = 4 * ELEMENT * update.size * max(update.size, 1).bit_length()
+    return sorting + term_by_term(update, update.size)
 
 
 def _scatter(x: Array, places: tuple[Array, ...], update: Array, reduction: str) -> Array:

@@ -10,11 +10,11 @@ import numpy as np
 from edgekit.core import fixed, fixed_tfl, math_f32
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.layouts import Layout
-from edgekit.core.ops import Arg, Call, Op, OpInLayout, Step, require
+from edgekit.core.ops import ELEMENT, Arg, Call, Op, OpInLayout, Step, require
 from edgekit.core.ops._integer import constant, quant_of
 from edgekit.core.ops._layout import stored
 from edgekit.core.ops._map import real_type
-from edgekit.core.ops._order import is_narrow, row_sums
+from edgekit.core.ops._order import is_narrow, row_sums, term_by_term
 from edgekit.core.types import Array, DType, Type, Value
 
 _EXP = "exponentials of all inputs"
@@ -54,6 +54,9 @@ class Softmax(Op):
 
     def has_integers(self, ins: Sequence[Value]) -> bool:
         return ins[0].type.shape[-1] <= fixed.LONGEST_SOFTMAX
+
+    def work(self, ins: Sequence[Type], outs: Sequence[Type]) -> int:
+        return super().work(ins, outs) + 8 * ELEMENT * ins[0].size + term_by_term(ins[0], ins[0].shape[-1])
 
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         (x,), (y,) = ins, outs

@@ -12,8 +12,9 @@ from functools import cached_property
 
 import numpy as np
 
+from edgekit.core import limits
 from edgekit.core.ir import Graph, Node
-from edgekit.core.ops import Arg, Call, Op, Step, require
+from edgekit.core.ops import ITERATION, Arg, Call, Op, Step, require
 from edgekit.core.reasons import OperandError
 from edgekit.core.types import Array, DType, Type, Value
 
@@ -98,9 +99,11 @@ class While(Op):
 
     def eval(self, *ins: Array) -> tuple[Array, ...]:
         carried, staying = ins[: self.carried], ins[self.carried :]
+        meter = limits.RunMeter()
         for _ in range(self.limit):
             if not carried[0].item():
                 break
+            meter.spend(self._work_of_iteration)
             values = dict(zip(self.inputs, (*carried, *staying), strict=True))
             for node in self.nodes:
                 values.update(zip(node.outputs, self._compute(node, values), strict=True))
@@ -121,6 +124,17 @@ class While(Op):
     def macs(self, *ins: Type) -> int:
         """Of as many iterations as there may be."""
         return self.limit * sum(n.op.macs(*(self.types[x] for x in n.inputs)) for n in self.nodes)
+
+    def work(self, ins: Sequence[Type], outs: Sequence[Type]) -> int:
+        """Of as many iterations as there may be."""
+        return super().work(ins, outs) + self.limit * self._work_of_iteration
+
+    def run_work(self, ins: Sequence[Type], outs: Sequence[Type]) -> int:
+        return self._work_of_iteration
+
+    @cached_property
+    def _work_of_iteration(self) -> int:
+        return self.graph.work + ITERATION * (len(self.nodes) + 1)
 
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         """No kernel has this name: lowering puts the calls of the body in its place."""

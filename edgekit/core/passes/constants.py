@@ -27,14 +27,15 @@ def fold(edit: Edit, node: Node) -> Sequence[str] | None:
     """A node whose operands are all constant, unless it makes much out of little."""
     if not node.inputs or any(edit.data(name) is None for name in node.inputs):
         return None
-    if isinstance(node.op, While):  # a file may ask for endless work
+    ins, outs = ([edit.type(name) for name in names] for names in (node.inputs, node.outputs))
+    if isinstance(node.op, While) or not edit.can_fold(node.op, ins, outs):
         return None
     if isinstance(node.op, Reshape) and edit.type(node.inputs[0]) == edit.type(node.outputs[0]):
         return node.inputs  # an output that is a constant stays its copy
     if quantized(edit, node) and not node.op.is_data_movement:
         return None
-    before = sum(edit.type(name).bytes for name in node.inputs)
-    if sum(edit.type(name).bytes for name in node.outputs) > max(_GROWTH * before, _SMALL):
+    before = sum(t.bytes for t in ins)
+    if sum(t.bytes for t in outs) > max(_GROWTH * before, _SMALL):
         return None
     return edit.add(node.op, *node.inputs)
 
