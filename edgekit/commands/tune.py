@@ -132,3 +132,6 @@ def tune(
         message, hint = tuning.why_not(found)
         console.say_error(EdgeKitError("E0606", message, hint=hint))
         raise typer.Exit(Exit.GATE)
+    if error := tuning.undecided(found):
+        console.say_error(error)
+        raise typer.Exit(error.exit_code)

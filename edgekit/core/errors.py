@@ -18,17 +18,19 @@ class Exit(IntEnum):
     UNSUPPORTED = 3
     MALFORMED = 4
     TOOLCHAIN = 5
+    UNDECIDED = 6  # too few samples to say whether a gate is passed
     BUG = 70
 
 
-# The hundreds digit of a code is its kind, and the kind decides the exit code.
-_EXIT_OF_KIND = {
+# The hundreds digit of a code is its kind, which decides the exit code; a few codes have one of their own.
+_EXIT_OF = {
     "E01": Exit.USAGE,
     "E02": Exit.UNSUPPORTED,
     "E03": Exit.UNSUPPORTED,
     "E04": Exit.MALFORMED,
     "E05": Exit.TOOLCHAIN,
     "E06": Exit.GATE,
+    "E0608": Exit.UNDECIDED,
 }
 
 
@@ -50,7 +52,7 @@ class EdgeKitError(Exception):
 
     @property
     def exit_code(self) -> Exit:
-        return _EXIT_OF_KIND.get(self.code[:3], Exit.BUG)
+        return _EXIT_OF.get(self.code, _EXIT_OF.get(self.code[:3], Exit.BUG))
 
     def lines(self) -> list[str]:
         """The error as it is printed: one line, then the hint, then its fellows."""

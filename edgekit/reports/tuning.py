@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from edgekit.api import Tuned
+from edgekit.core.errors import EdgeKitError
 from edgekit.reports.results import size, table
 from edgekit.tuning.budget import costs, interval, least_samples, quality
 from edgekit.tuning.problem import Result
-from edgekit.tuning.tune import JUDGED_EVERY, MissedLimit, TriedPoint, in_words
+from edgekit.tuning.tune import JUDGED_EVERY, MissedLimit, TriedPoint
 
 
 def lines(found: Tuned, folder: Path) -> list[str]:
@@ -17,7 +18,7 @@ def lines(found: Tuned, folder: Path) -> list[str]:
     rows = [
         ("tried", f"{len(found.tried)} variants of {found.name}, judged by {found.samples} samples"),
         ("target", found.target),
-        ("chosen" if found.best else "closest", in_words(chosen.point)),
+        ("chosen" if found.best else "closest", chosen.words),
         ("flash", _of(size(chosen.result.flash), found.budget.flash)),
         ("ram", _of(size(chosen.result.ram), found.budget.ram)),
         ("run", _run(found, chosen.result)),
@@ -36,28 +37,28 @@ def lines(found: Tuned, folder: Path) -> list[str]:
         "",
         *table(points, head, "<<>>>>>"),
         *notes,
-        *_few_samples(found, chosen.result),
         *(f"failed: {why}" for why in found.faults),
     ]
 
 
-def _few_samples(found: Tuned, result: Result) -> list[str]:
-    """Where chance decides whether the limit of accuracy is kept."""
+def undecided(found: Tuned) -> EdgeKitError | None:
+    """Where chance decides whether the chosen point keeps the limit of accuracy."""
+    if found.is_certain or not found.best or not found.budget.max_drop:
+        return None
     drop = found.budget.max_drop
-    if not drop or found.budget.is_certain(result):
-        return []
+    message = (
+        f"{found.samples} samples show the change of accuracy to ±{interval(found.best.result):.1%}, "
+        f"which leaves open whether it keeps {drop:.1%}"
+    )
     enough = least_samples(drop) * JUDGED_EVERY
-    return [
-        f"warning: {found.samples} samples show the change of accuracy to ±{interval(result):.1%}, "
-        f"which leaves open whether it keeps {drop:.1%}: give {enough:,} samples or more"
-    ]
+    return EdgeKitError("E0608", message, hint=f"give {enough:,} samples or more; what was chosen is written")
 
 
 def why_not(found: Tuned) -> tuple[str, str]:
     """The limits that the closest point misses, and the layers that they are missed by."""
     parts = [f"{one.limit} is {one.share:.0%} beyond its limit" for one in found.missed]
     layers = [f"{one.limit} is bound by layer {one.layer}{_amount(one)}" for one in found.missed if one.layer]
-    closest = in_words(found.closest.point)
+    closest = found.closest.words
     return f"nothing that was tried keeps the limits; closest: {closest}: {', '.join(parts)}", "; ".join(
         layers
     )
@@ -73,7 +74,7 @@ def _row(one: TriedPoint, mark: str) -> tuple[str, ...]:
     result = one.result
     return (
         mark,
-        in_words(one.point),
+        one.words,
         f"{result.flash:,}",
         f"{result.ram:,}",
         "" if result.instructions is None else f"{result.instructions:,}",

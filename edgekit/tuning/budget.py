@@ -11,6 +11,7 @@ from edgekit.tuning.problem import LargestLayer, Result
 
 _MIN_DROP = 0.01  # a limit below this counts as this, where violations are compared
 _MIN_DB = 10.0
+_SAME_DB = 0.5  # less is no difference that a user would pay for
 _SCORE = 1.96  # of the normal distribution: 95 % within
 
 
@@ -75,6 +76,15 @@ def is_worse(found: Result, best: Result) -> bool:
     apart = (best.accuracy or 0.0) - (found.accuracy or 0.0)
     changed = min(found.lost + found.won + best.lost + best.won, found.judged)
     return apart > _half_width(round(apart * found.judged), changed, found.judged)
+
+
+def is_as_good(found: Result, best: Result) -> bool:
+    """Is it as good as another one to users? Its accuracy is no less, and its signal to noise is beyond what
+    quantize aims at, or hardly differs."""
+    if (found.accuracy or 0.0) < (best.accuracy or 0.0):
+        return False
+    is_enough = found.accuracy is not None and found.sqnr_db >= LEAST_SQNR
+    return is_enough or found.sqnr_db >= best.sqnr_db - _SAME_DB
 
 
 def least_samples(drop: float) -> int:

@@ -35,6 +35,7 @@ from edgekit.tuning.problem import (
     Point,
     Result,
     TuningProblem,
+    graph_digest,
 )
 
 _KEPT = 3  # models that were looked at, in each process
@@ -70,7 +71,7 @@ def evaluate(problem: TuningProblem, point: Point) -> Outcome:
         found = _measured(problem, point, graph)
     except EdgeKitError as error:
         return Fault(error.code, error.message, error.hint, error.exit_code == Exit.TOOLCHAIN)
-    return _result(found, answers, _reference(problem))
+    return _result(found, answers, _reference(problem), f"{graph_digest(graph)} {point.optimize}")
 
 
 def model(problem: TuningProblem, point: Point) -> Graph:
@@ -98,7 +99,7 @@ def _measured(problem: TuningProblem, point: Point, graph: Graph) -> Estimate:
     return take(count=True) if is_unknown and problem.count == "missing" else found
 
 
-def _result(found: Estimate, answers: JudgedAnswers, before: JudgedAnswers) -> Result:
+def _result(found: Estimate, answers: JudgedAnswers, before: JudgedAnswers, digest: str) -> Result:
     run = found.run
     known = run is not None and not run.unknown
     bytes_of = {layer.origin: 0 for layer in found.layers}
@@ -122,6 +123,7 @@ def _result(found: Estimate, answers: JudgedAnswers, before: JudgedAnswers) -> R
         lost=sum(old > new for old, new in zip(before.right, answers.right, strict=True)),
         won=sum(old < new for old, new in zip(before.right, answers.right, strict=True)),
         judged=len(answers.right),
+        digest=digest,
     )
 
 

@@ -13,7 +13,7 @@ from edgekit.reports.pages import number as coordinate
 from edgekit.tuning.budget import costs, interval, quality
 from edgekit.tuning.commands import commands
 from edgekit.tuning.problem import Point, Result, file_stem
-from edgekit.tuning.tune import TriedPoint, Tuned, in_words
+from edgekit.tuning.tune import TriedPoint, Tuned
 
 _WIDTH, _HEIGHT = 520.0, 300.0  # of a chart
 _LEFT, _BELOW, _TOP = 52.0, 44.0, 24.0  # around it
@@ -99,7 +99,7 @@ def render(found: Tuned) -> str:
 def _facts(found: Tuned) -> list[tuple[str, str]]:
     best = found.best or found.closest
     facts = [
-        ("chosen" if found.best else "closest", in_words(best.point)),
+        ("chosen" if found.best else "closest", best.words),
         ("flash", f"{best.result.flash:,} B"),
         ("RAM", f"{best.result.ram:,} B"),
     ]
@@ -135,7 +135,7 @@ def _row(found: Tuned, number: int, one: TriedPoint) -> _Row:
     accuracy = Cell("", "-1") if result.accuracy is None else Cell(_accuracy(result), repr(result.accuracy))
     ratio = Cell(decibels(result.sqnr_db), repr(min(result.sqnr_db, 1e9)))
     cells = (Cell.of(result.flash), Cell.of(result.ram), instructions, Cell.of(result.macs), accuracy, ratio)
-    return _Row(number, one, in_words(one.point), "\n".join(commands(found, one.point, result)), cells)
+    return _Row(number, one, one.words, "\n".join(commands(found, one.point, result)), cells)
 
 
 def _height(result: Result) -> float:
@@ -254,7 +254,7 @@ def _limits(
 
 def _tip(one: TriedPoint) -> str:
     result = one.result
-    words = [in_words(one.point), f"flash {result.flash:,} B", f"RAM {result.ram:,} B"]
+    words = [one.words, f"flash {result.flash:,} B", f"RAM {result.ram:,} B"]
     if result.instructions is not None:
         words.append(f"{result.instructions:,} instructions")
     words += [text for text in (_accuracy(result), decibels(result.sqnr_db)) if text]

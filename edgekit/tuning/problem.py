@@ -67,6 +67,7 @@ class Result:
     lost: int = 0  # samples that the model as it came has right, and this one wrong
     won: int = 0  # the other way round
     judged: int = 0  # samples that accuracy is a share of; 0: accuracy is exact
+    digest: str = ""  # of the graph that was built: equal ones are one variant
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,15 @@ class Fault:
 
 
 Outcome = Result | Fault
+
+
+def graph_digest(graph: Graph) -> str:
+    """Names what a graph computes."""
+    state = hashlib.sha256(repr((graph.inputs, graph.outputs, graph.nodes)).encode())
+    for name, data in graph.constants():
+        state.update(f"{name} {graph.type(name)}".encode())
+        state.update(np.ascontiguousarray(data).view(np.uint8).tobytes() if data.size else b"")
+    return state.hexdigest()[:16]
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,11 +109,7 @@ class TuningProblem:
     def digest(self) -> str:
         """Names all that results depend on."""
         state = hashlib.sha256(edgekit.__version__.encode())
-        graph = self.graph
-        state.update(repr((graph.inputs, graph.outputs, graph.nodes)).encode())
-        for name, data in graph.constants():
-            state.update(f"{name} {graph.type(name)}".encode())
-            state.update(np.ascontiguousarray(data).view(np.uint8).tobytes() if data.size else b"")
+        state.update(graph_digest(self.graph).encode())
         for sample in (*self.samples, *self.judged):
             for name, array in sorted(sample.items()):
                 state.update(f"{name} {array.dtype} {array.shape}".encode())

@@ -14,8 +14,8 @@ from itertools import chain, islice
 
 import numpy as np
 
-from edgekit.tuning.budget import Budget, costs, dominates, is_worse, quality, sufficient_db
-from edgekit.tuning.problem import BASES, BF16, F32, INT4, INT8, INT16, WHOLE, Outcome, Point, Result
+from edgekit.tuning.budget import Budget, costs, dominates, is_as_good, is_worse, quality, sufficient_db
+from edgekit.tuning.problem import BASES, BF16, F32, INT4, INT8, INT16, WHOLE, Fault, Outcome, Point, Result
 
 GENERATION = 4  # points that are decided upon together
 _STARTS = (
@@ -28,6 +28,7 @@ _STARTS = (
     Point(left=75),
     Point(optimize="size"),
 )
+_TRIES = 2  # of points for each variant that is asked for: twins do not count
 _STEP = 8  # percent that a step of pruning changes what is left by, about
 _MIN_PERCENT = 4  # percent
 _ABOVE = {INT8: INT16, INT16: BF16, BF16: F32}  # the next better format of a layer
@@ -40,21 +41,51 @@ class TuningSearch:
     budget: Budget
     seed: int
     sensitivity: Mapping[str, float]  # of layers: the first gain most from a better format
+    macs: int  # of the model as it came
     found: dict[Point, Outcome] = field(default_factory=dict)
 
-    def next(self, most: int) -> Sequence[Point]:
-        """The points to try now, at most so many; none where there is nothing left to try."""
+    def next(self, trials: int) -> Sequence[Point]:
+        """The points to try now, so that there are so many variants in the end, at most; none where there is
+        nothing left to try."""
         rng = np.random.default_rng([self.seed, len(self.found)])
         steps = chain(_STARTS, self._towards(), self._around(rng))
-        fresh = dict.fromkeys(point for point in steps if point not in self.found)
-        return list(islice(fresh, min(most, GENERATION)))
+        fresh = dict.fromkeys(
+            point for point in steps if point not in self.found and not self._is_known(point)
+        )
+        left = min(trials - self.tried, _TRIES * trials - len(self.found))
+        return list(islice(fresh, max(min(left, GENERATION), 0)))
 
     def add(self, point: Point, outcome: Outcome) -> None:
         self.found[point] = outcome
 
     @property
+    def tried(self) -> int:
+        """How many variants: those that came to nothing, and graphs, each once."""
+        return len(self.results) + sum(isinstance(found, Fault) for found in self.found.values())
+
+    @property
     def results(self) -> Mapping[Point, Result]:
-        return {point: found for point, found in self.found.items() if isinstance(found, Result)}
+        """Of points that lead to the same graph (twins), the first."""
+        every = {point: found for point, found in self.found.items() if isinstance(found, Result)}
+        first: dict[object, Point] = {}
+        for point, found in every.items():
+            first.setdefault(found.digest or point, point)
+        return {point: every[point] for point in first.values()}
+
+    def share(self, point: Point) -> float:
+        """Of the multiplications, what pruning left: no more than the point asks for, and often less."""
+        found = self.found.get(point)
+        return found.macs / self.macs if isinstance(found, Result) and self.macs else point.left / WHOLE
+
+    def _is_known(self, point: Point) -> bool:
+        """Was it tried, or another share that led to the same channels? That one is larger, and left no more
+        than this one may."""
+        return point in self.found or any(
+            other.left > point.left
+            and replace(other, left=point.left) == point
+            and self.share(other) * WHOLE <= point.left
+            for other in self.results
+        )
 
     @property
     def front(self) -> Sequence[Point]:
@@ -70,15 +101,19 @@ class TuningSearch:
     @property
     def best(self) -> Point | None:
         """Of the points within the budget whose accuracy is the best but for chance, that of the best
-        signal to noise; of equal ones the smallest. With a limit of accuracy, the fastest that is sure to
-        keep it."""
+        signal to noise, or a smaller one that is as good. With a limit of accuracy, the fastest that is sure
+        to keep it."""
         results = self.results
         fits = [point for point in self.front if not self.budget.excess(results[point])]
         if not fits:
             return None
         equal = [point for point in fits if not is_worse(results[point], results[fits[0]])]
         if self.budget.max_drop is None:
-            return min(equal, key=lambda point: (-quality(results[point])[1], costs(results[point])))
+            top = max((results[point] for point in equal), key=lambda found: min(found.sqnr_db, 200.0))
+            return min(
+                (point for point in equal if is_as_good(results[point], top)),
+                key=lambda point: (costs(results[point]), -results[point].sqnr_db),
+            )
         certain = [point for point in fits if self.budget.is_certain(results[point])]
         if certain:
             return min(certain, key=lambda point: _time(results[point]))

@@ -17,10 +17,11 @@ from edgekit.core.simulate import check_work
 from edgekit.core.target import Pace, Target
 from edgekit.quantize.calibration.sample_batches import Sample
 from edgekit.quantize.gate import answer
+from edgekit.quantize.pruning.plan import macs
 from edgekit.tuning import evaluate
 from edgekit.tuning.budget import Budget, binding, costs, quality
 from edgekit.tuning.journal import Journal
-from edgekit.tuning.problem import Count, Fault, LargestLayer, Point, Result, TuningProblem
+from edgekit.tuning.problem import WHOLE, Count, Fault, LargestLayer, Point, Result, TuningProblem
 from edgekit.tuning.search import TuningSearch
 from edgekit.tuning.workers import Cluster, InProcess, Processes, Workers
 
@@ -48,6 +49,12 @@ class TriedPoint:
     result: Result
     fits: bool  # within the budget
     on_front: bool  # no other point beats it
+    share: float = 1.0  # of the multiplications that are left
+
+    @property
+    def words(self) -> str:
+        """What the point does to the model."""
+        return in_words(self.point, self.share)
 
 
 @dataclass(frozen=True)
@@ -77,20 +84,24 @@ class Tuned:
     file: str = ""  # of the model as it came
 
     @property
+    def is_certain(self) -> bool:
+        """Does the chosen point keep the limit of accuracy, but for chance? A limit of 0 is one for these
+        samples."""
+        return not self.best or not self.budget.max_drop or self.budget.is_certain(self.best.result)
+
+    @property
     def front(self) -> tuple[TriedPoint, ...]:
         return tuple(one for one in self.tried if one.on_front)
 
     def __repr__(self) -> str:
         one = self.best or self.closest
         word = "chosen" if self.best else "closest"
-        return (
-            f"<Tuned {self.name} on {self.target}: {len(self.tried)} variants, {word} {in_words(one.point)}>"
-        )
+        return f"<Tuned {self.name} on {self.target}: {len(self.tried)} variants, {word} {one.words}>"
 
     def _repr_html_(self) -> str:
         """In notebooks: the Pareto-optimal variants, the best ones first."""
         one = self.best or self.closest
-        figures = [("chosen" if self.best else "closest", in_words(one.point))]
+        figures = [("chosen" if self.best else "closest", one.words)]
         figures += [(limit.limit, f"{limit.share:.0%} beyond its limit") for limit in self.missed]
         figures.append(("tried", f"{len(self.tried)} variants, judged by {self.samples} samples"))
         front = sorted(self.front, key=lambda each: (*(-x for x in quality(each.result)), costs(each.result)))
@@ -98,7 +109,7 @@ class Tuned:
         rows = [
             (
                 "chosen" if each is self.best else "" if each.fits else "beyond the limits",
-                in_words(each.point),
+                each.words,
                 Number(f"{each.result.flash:,}", each.result.flash / most),
                 Number(f"{each.result.ram:,}"),
                 Number("" if each.result.instructions is None else f"{each.result.instructions:,}"),
@@ -161,9 +172,9 @@ def tune(
     if budget.accuracy is not None and budget.accuracy < 1:  # it is 1 where its own answers are the labels
         progress(f"the float model has {budget.accuracy:.1%} on {len(given.judged)} samples")
     progress("measuring how sensitive layers are")
-    search = TuningSearch(budget, effort.seed, _sensitivity(given))
+    search = TuningSearch(budget, effort.seed, _sensitivity(given), macs(given.graph))
     notes = Journal(journal, given.digest)
-    while points := search.next(effort.trials - len(search.found)):
+    while points := search.next(effort.trials):
         new = [point for point in points if point not in notes.known]
         done = len(points) - len(new)
         progress(_progress(search, done, effort))
@@ -188,8 +199,8 @@ def _sensitivity(given: TuningProblem) -> Mapping[str, float]:
 
 def _progress(search: TuningSearch, done: int, effort: Effort) -> str:
     best = search.best
-    fits = f", the best so far: {in_words(best)}" if best else ""
-    return f"tried {len(search.found) + done} of {effort.trials}{fits}"
+    fits = f", the best so far: {in_words(best, search.share(best))}" if best else ""
+    return f"tried {search.tried + done} of {effort.trials}{fits}"
 
 
 def _tuned(given: TuningProblem, search: TuningSearch) -> Tuned:
@@ -204,7 +215,7 @@ def _tuned(given: TuningProblem, search: TuningSearch) -> Tuned:
         raise EdgeKitError("E0606", f"no way to build {given.graph.name} was found", hint=hint)
     front, budget = set(search.front), search.budget
     tried = {
-        point: TriedPoint(point, found, not budget.excess(found), point in front)
+        point: TriedPoint(point, found, not budget.excess(found), point in front, search.share(point))
         for point, found in search.results.items()
     }
     missed = []
@@ -230,11 +241,11 @@ def _tuned(given: TuningProblem, search: TuningSearch) -> Tuned:
     )
 
 
-def in_words(point: Point) -> str:
-    """What a point does to the model."""
+def in_words(point: Point, share: float) -> str:
+    """What a point does to the model, of whose multiplications this share is left."""
     words = [point.base]
-    if point.left < 100:
-        words.insert(0, f"{point.left}% of the MACs")
+    if point.left < WHOLE:
+        words.insert(0, f"{100 * share:.3g}% of the MACs")
     levels = [level for _, level in point.better]
     words += [f"{levels.count(level)} in {level}" for level in dict.fromkeys(levels)]
     return ", ".join(words + ["for size"] * (point.optimize == "size"))

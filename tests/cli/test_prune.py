@@ -77,7 +77,7 @@ def test_the_smallest_library_is_found_and_can_be_asked_for(
     """No share of the multiplications leads to a smaller one."""
     require("gcc")
     require_module("ziglang")
-    where = ["--target", target, "--as", measured, "--calib", "calib.npz", "--no-fit", "-o", "small.ek"]
+    where = ["--target", target, "--as", measured, "--data", "calib.npz", "--no-fit", "-o", "small.ek"]
     answer = cli("prune", "digits.onnx", "--flash", "2K", *where)
     assert answer.code == Exit.GATE
     (least,) = re.findall(r"hint: --flash (\d+) is the least", answer.err)

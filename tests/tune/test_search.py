@@ -10,6 +10,7 @@ import pytest
 
 from edgekit.core import target as targets
 from edgekit.core.errors import EdgeKitError
+from edgekit.quantize.settings import LEAST_SQNR
 from edgekit.tuning.budget import Budget, binding, dominates, interval, is_worse
 from edgekit.tuning.journal import Journal
 from edgekit.tuning.output import Limits, board, claimed
@@ -17,6 +18,7 @@ from edgekit.tuning.problem import WHOLE, Fault, LargestLayer, Outcome, Point, R
 from edgekit.tuning.search import GENERATION, TuningSearch
 
 SENSITIVITY = {"first": 9.0, "second": 4.0, "third": 0.5, "last": -0.1}
+MACS = 100_000
 _WIDTH = {"int4": 0.5, "int8": 1.0, "int16": 1.0, "bf16": 2.0, "f32": 4.0}
 
 
@@ -43,7 +45,7 @@ def outcome(point: Point) -> Outcome:
         ram,
         instructions,
         0.02,
-        1_000,
+        MACS * point.left // WHOLE,
         LargestLayer("first", flash // 2),
         None,
         slowest,
@@ -51,8 +53,8 @@ def outcome(point: Point) -> Outcome:
 
 
 def searched(budget: Budget, trials: int, seed: int = 0) -> TuningSearch:
-    search = TuningSearch(replace(budget, accuracy=1.0), seed, SENSITIVITY)
-    while points := search.next(trials - len(search.found)):
+    search = TuningSearch(replace(budget, accuracy=1.0), seed, SENSITIVITY, MACS)
+    while points := search.next(trials):
         for point in points:
             search.add(point, outcome(point))
     return search
@@ -72,10 +74,10 @@ def test_what_fits_is_found_and_is_the_best_of_what_was_tried() -> None:
     assert best.instructions is not None
     assert best.instructions <= 700_000
     fits = [found for found in search.results.values() if not budget.excess(found)]
-    assert best.sqnr_db == max(found.sqnr_db for found in fits)
+    assert best.accuracy == max(found.accuracy or 0 for found in fits)
     # An exhaustive search over the shares of pruning alone knows nothing better.
     plain = [one for one in results([Point(left=n) for n in range(5, 101)]) if not budget.excess(one)]
-    assert best.sqnr_db >= max(one.sqnr_db for one in plain) - 1.0
+    assert best.sqnr_db >= min(max(one.sqnr_db for one in plain) - 1.0, LEAST_SQNR)
 
 
 def test_where_accuracy_is_the_limit_the_fastest_that_keeps_it_is_taken() -> None:
@@ -89,16 +91,58 @@ def test_where_accuracy_is_the_limit_the_fastest_that_keeps_it_is_taken() -> Non
 
 
 def test_one_sample_of_64_does_not_decide() -> None:
-    """All answers right and 30 dB against one answer lost and 35 dB: chance, so signal to noise decides, or
+    """All answers right and 20 dB against one answer lost and 35 dB: chance, so signal to noise decides, or
     where accuracy is the limit, time. Ten lost answers are no chance."""
     (some,) = results([Point()])
-    exact = replace(some, accuracy=1.0, judged=64, sqnr_db=30.0)
+    exact = replace(some, accuracy=1.0, judged=64, sqnr_db=20.0)
     better = replace(some, accuracy=63 / 64, judged=64, lost=1, sqnr_db=35.0, flash=some.flash + 1)
     worse = replace(some, accuracy=54 / 64, judged=64, lost=10, sqnr_db=60.0, instructions=1)
-    search = TuningSearch(Budget(accuracy=1.0), 0, {})
+    search = TuningSearch(Budget(accuracy=1.0), 0, {}, MACS)
     for point, found in ((Point(), exact), (Point(left=75), better), (Point(left=50), worse)):
         search.add(point, found)
     assert search.best == Point(left=75)
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "sqnr_db", "is_taken"),
+    [
+        (1.0, 39.9, True),
+        (1.0, 26.0, True),  # nobody sees it
+        (1.0, 24.0, False),  # less than quantize aims at
+        (0.98, 39.9, False),
+        (None, 39.9, True),  # without classes signal to noise is all that is known
+        (None, 38.0, False),
+    ],
+)
+def test_of_equal_accuracy_the_cheaper_wins(accuracy: float | None, sqnr_db: float, is_taken: bool) -> None:
+    (some,) = results([Point()])
+    best = replace(some, accuracy=None if accuracy is None else 1.0, sqnr_db=40.0, judged=64)
+    cheaper = replace(best, accuracy=accuracy, sqnr_db=sqnr_db, flash=best.flash - 1_811)
+    search = TuningSearch(Budget(accuracy=1.0), 0, {}, MACS)
+    search.add(Point(better=(("first", "f32"),)), best)
+    search.add(Point(), cheaper)
+    assert (search.best == Point()) == is_taken
+
+
+def test_twins_are_one_variant_and_not_tried_again() -> None:
+    """50 % leaves 43 %, and so would each share from 43 % on."""
+    (some,) = results([Point(left=50)])
+    search = TuningSearch(Budget(accuracy=1.0), 0, {}, MACS)
+    search.add(Point(left=50), replace(some, macs=43 * MACS // 100, digest="a"))
+    assert search.share(Point(left=50)) == 0.43
+    assert [search._is_known(Point(left=left)) for left in (51, 50, 49, 43, 42)] == [
+        False,
+        True,
+        True,
+        True,
+        False,
+    ]
+    assert not search._is_known(Point(left=45, base="bf16"))
+    search.add(Point(left=50, base="int4"), replace(some, digest="a"))
+    search.add(Point(left=50, optimize="size"), replace(some, digest="b"))
+    assert list(search.results) == [Point(left=50), Point(left=50, optimize="size")]
+    assert search.tried == 2
+    assert len(search.next(3)) == 1
 
 
 @pytest.mark.parametrize(
@@ -113,7 +157,7 @@ def test_one_sample_of_64_does_not_decide() -> None:
 def test_a_limit_of_accuracy_is_kept_for_certain(drop: float, lost: int, sqnr_db: float, left: int) -> None:
     (some,) = results([Point()])
     assert some.instructions
-    search = TuningSearch(Budget(accuracy=1.0, max_drop=drop), 0, {})
+    search = TuningSearch(Budget(accuracy=1.0, max_drop=drop), 0, {}, MACS)
     search.add(Point(), replace(some, accuracy=1.0, judged=64, lost=2, won=2, sqnr_db=30.0))
     faster = replace(some, accuracy=1 - lost / 64, judged=64, lost=lost, sqnr_db=sqnr_db)
     search.add(Point(left=75), replace(faster, instructions=some.instructions // 2))
@@ -149,9 +193,9 @@ def test_the_front_is_beaten_by_nothing_and_beats_the_rest() -> None:
 
 @pytest.mark.parametrize("trials", [1, 3, 8, 25])
 def test_no_more_is_tried_than_asked_and_nothing_twice(trials: int) -> None:
-    search = TuningSearch(Budget(accuracy=1.0), 1, SENSITIVITY)
+    search = TuningSearch(Budget(accuracy=1.0), 1, SENSITIVITY, MACS)
     tried: list[Point] = []
-    while points := search.next(trials - len(search.found)):
+    while points := search.next(trials):
         assert len(points) <= GENERATION
         tried += points
         for point in points:

@@ -169,7 +169,7 @@ def test_a_scheduler_that_dies_is_named_and_the_command_goes_on(small: TuningPro
 
 def test_a_scheduler_that_is_not_there_is_missed_before_any_work(cli: CommandLine) -> None:
     require_module("distributed")
-    words = ("tune", DIGITS / "digits.onnx", "--calib", "x.npy", "-o", "out")
+    words = ("tune", DIGITS / "digits.onnx", "--data", "x.npy", "-o", "out")
     answer = cli(*words, "--dask", "nonsense://127.0.0.1:9")
     assert answer.code == Exit.TOOLCHAIN
     assert "E0503 no Dask scheduler answers at nonsense" in answer.err
