@@ -1,4 +1,4 @@
-"""Tutorials: files are written and commands run as each page shows them, and print what it says."""
+"""Tutorials and memory.md: files are written and commands run as a page shows, and print what it says."""
 
 import contextlib
 import doctest
@@ -26,7 +26,7 @@ from support.tools import ROOT, require, require_module, require_shared
 
 import edgekit
 
-PAGES = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
+PAGES = [*sorted((ROOT / "docs" / "tutorials").glob("*.md")), ROOT / "docs" / "memory.md"]
 NEEDS = {"pytorch-to-board": ("torch", "sklearn"), "wake-word": ("torch",)}
 DOWNLOADED = {"tflite-in-a-web-page": "models/tflite_micro/person_detect.tflite"}
 PERSON = ROOT / "docs" / "assets" / "person.png"
