@@ -2,20 +2,17 @@
 
 import gc
 import os
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support import hangs, kernel_records, random_cases, times
+from support import hangs, kernel_records, quick, random_cases, time_left, times
 from support.tools import require_module, require_shared
 
 # Test processes share the cores; threads of numpy's in each of them would wait for each other, ten times as
 # long as they compute. numpy, which is not imported yet, reads this once.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
-START = time.monotonic()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -27,7 +24,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--quick",
         action="store_true",
-        help=f"only what takes at most {times.QUICK:g} s, as tests/times.toml says",
+        help="in at most two minutes, what tells most: something of every folder, file and target first",
     )
     parser.addoption("--write-times", action="store_true", help="write what was measured to tests/times.toml")
     random_cases.add_options(parser)
@@ -41,7 +38,9 @@ def pytest_configure(config: pytest.Config) -> None:
     object_cache.install()
     if not hasattr(config, "workerinput"):
         object_cache.tidy()
+        config.pluginmanager.register(time_left.TimeLeft(config, times.times()))
     config.pluginmanager.register(hangs.Watch())
+    quick.begin()
     if not config.pluginmanager.hasplugin("support.planning"):
         config.pluginmanager.register(kernel_records)
     if config.getoption("--write-times"):
@@ -52,9 +51,14 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     known = times.times()
     if config.getoption("--quick"):
-        items[:], others = times.chosen(items, known)
+        from edgekit.core import target  # not above: it imports numpy
+
+        items[:], others = quick.chosen(items, known, target.names(), os.cpu_count() or 1)
         config.hook.pytest_deselected(items=others)
-    times.order(items, known)
+        budget = quick.Budget(times.costs([item.nodeid for item in (*items, *others)], known))
+        config.pluginmanager.register(budget)
+    else:
+        times.order(items, known)
 
 
 @pytest.hookimpl(optionalhook=True)  # of pytest-xdist, which may be absent
@@ -72,11 +76,6 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
-
-
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    if item.config.getoption("--quick") and time.monotonic() - START > times.QUICK_RUN:
-        pytest.skip(f"--quick: {times.QUICK_RUN} s are over")
 
 
 @pytest.fixture

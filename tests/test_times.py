@@ -1,4 +1,4 @@
-"""What was measured of tests decides their order and what --quick runs, and is written as it was read."""
+"""What was measured of tests decides their order, and is written as it was read."""
 
 import os
 import subprocess
@@ -44,11 +44,14 @@ def test_a_test_is_known_by_its_file_and_function() -> None:
     assert times.place("tests/a/test_long.py::test_one[tests/b::c]") == ("a/test_long.py", "test_one")
 
 
-def test_all_cases_of_a_function_are_quick_or_none() -> None:
-    assert times.is_quick("tests/a/test_long.py::test_two", KNOWN)
-    assert not times.is_quick("tests/test_short.py::test_all[case]", KNOWN)
-    assert times.is_quick("tests/test_short.py::test_new", KNOWN)
-    assert not times.is_quick("tests/test_new.py::test_all", KNOWN)
+def test_cases_share_what_was_measured_of_their_function() -> None:
+    ids = [f"tests/a/test_long.py::test_one[{i}]" for i in range(3)]
+    ids += [
+        "tests/test_short.py::test_new",
+        "tests/test_new.py::test_all[0]",
+        "tests/test_new.py::test_all[1]",
+    ]
+    assert [*times.costs(ids, KNOWN).values()] == [3.0, 3.0, 3.0, 0.025, 1.0, 1.0]
 
 
 @dataclass(frozen=True)

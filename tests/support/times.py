@@ -1,4 +1,4 @@
-"""How long tests take: measured on request, so that long files go first, and --quick knows what is quick.
+"""How long tests take: measured on request, so that long files go first, and --quick has the cheap ones.
 
 `scripts/test --write-times` writes tests/times.toml: the seconds of processor time, children included, that
 all cases of a test function take together.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -17,16 +17,16 @@ import pytest
 TESTS = Path(__file__).parents[1]
 FILE = TESTS / "times.toml"
 LAST = "kernels/test_every_file.py"
-QUICK = 0.5  # seconds of a function that --quick runs
-QUICK_RUN = 70  # seconds after which it runs no more
-_LEAST = QUICK / 10
+_LEAST = 0.05  # seconds of a function that is written
+_UNKNOWN = 1.0  # seconds of a case whose file was never measured
 _HEAD = """\
 # Seconds of processor time that all cases of a test function take together, children included; functions of
 # less than {least:g} are left out. `scripts/test --write-times` writes it. Files that take longest go first,
-# and `--quick` runs functions of at most {quick:g}, of the files that are here.
+# and `--quick` runs cases that tell much and take little.
 
 """
 Times = Mapping[str, Mapping[str, float]]  # by file, below tests, and function
+Costs = Mapping[str, float]  # seconds, by case
 
 
 def times() -> Times:
@@ -51,21 +51,15 @@ def order(items: list[pytest.Item], known: Times) -> None:
     items.sort(key=rank)
 
 
-def is_quick(nodeid: str, known: Times) -> bool:
-    """Is that so of all cases of this function together? Of a file that was never measured, none is; a
-    function that is new in another file may be."""
-    file, function = place(nodeid)
-    return file in known and known[file].get(function, 0.0) <= QUICK
-
-
-def chosen(items: Iterable[pytest.Item], known: Times) -> tuple[list[pytest.Item], list[pytest.Item]]:
-    """What --quick runs, and what it leaves out: functions that are not quick, unless they are marked."""
-    quick: list[pytest.Item] = []
-    others: list[pytest.Item] = []
-    for item in items:
-        wanted = item.get_closest_marker("quick") or is_quick(item.nodeid, known)
-        (quick if wanted else others).append(item)
-    return quick, others
+def costs(ids: Sequence[str], known: Times) -> Costs:
+    """Seconds of each of these cases: those of a function share what was measured of it."""
+    cases = Counter(map(place, ids))
+    found = {}
+    for nodeid in ids:
+        file, function = place(nodeid)
+        measured = known[file].get(function, _LEAST / 2) if file in known else _UNKNOWN
+        found[nodeid] = measured / (cases[file, function] if file in known else 1)
+    return found
 
 
 def check_whole_files(config: pytest.Config) -> None:
@@ -121,7 +115,7 @@ def merged(before: Times, spent: Mapping[tuple[str, str], float]) -> Times:
 
 def text(known: Times) -> str:
     """The file, in an order that does not depend on what was measured."""
-    lines = [_HEAD.format(least=_LEAST, quick=QUICK)]
+    lines = [_HEAD.format(least=_LEAST)]
     for file, functions in sorted(known.items()):
         lines.append(f'["{file}"]\n')
         lines += [f'"{name}" = {seconds:.2g}\n' for name, seconds in sorted(functions.items())]
