@@ -12,11 +12,12 @@ import numpy as np
 
 from edgekit.core.ir import Graph, Node
 from edgekit.core.ops.arithmetic import Add
-from edgekit.core.ops.logic import Where
+from edgekit.core.ops.expand import Expand
+from edgekit.core.ops.logic import Equal, Not, Where
 from edgekit.core.ops.reshape import Reshape
 from edgekit.core.ops.softmax import Softmax
 from edgekit.core.passes import Edit
-from edgekit.core.passes.match import constant_operand
+from edgekit.core.passes.match import constant_operand, number
 from edgekit.core.types import Array
 from edgekit.quantize.calibration.observe import Range
 
@@ -47,6 +48,10 @@ def _chosen(edit: Edit, node: Node) -> str | None:
     """The sum with a mask, or the choice by one, as a choice between x and MASKED."""
     match node.op:
         case Add():
+            if added := _added(edit, node):
+                x, condition, is_seen = added
+                masked = edit.const(np.float32(MASKED))
+                return edit.one(Where(), condition, *((x, masked) if is_seen else (masked, x)))
             found = constant_operand(edit, node)
             mask = edit.data(found[1]) if found else None
             if found is None or mask is None or not (mask <= _MAX_MASKED_SCORE).any():
@@ -63,6 +68,32 @@ def _chosen(edit: Edit, node: Node) -> str | None:
             masked = edit.const(np.float32(MASKED))
             operands = (masked if is_low else name for is_low, name in zip(low, branches, strict=True))
             return edit.one(Where(), condition, *operands)
+    return None
+
+
+def mask_asked(edit: Edit, node: Node) -> Sequence[str] | None:
+    """x + where(seen, 0, -inf) == -inf -> not seen. Whether a softmax has something to see is asked of its
+    mask, as integers have no infinity; an x that is -inf itself would be another answer."""
+    if not isinstance(node.op, Equal) or number(edit, node.inputs[1]) != -np.inf:
+        return None
+    before = edit.producer(node.inputs[0])
+    added = _added(edit, before) if before is not None and isinstance(before.op, Add) else None
+    if added is None:
+        return None
+    _, condition, is_seen = added
+    hidden = edit.one(Not(), condition) if is_seen else condition
+    return edit.add(Expand(edit.type(node.outputs[0]).shape), hidden)
+
+
+def _added(edit: Edit, node: Node) -> tuple[str, str, bool] | None:
+    """What a computed mask of 0 and -inf is added to, its condition, and whether that is true of what is
+    seen."""
+    for x, mask in (node.inputs, node.inputs[::-1]):
+        chosen = edit.producer(mask)
+        if chosen is not None and isinstance(chosen.op, Where):
+            a, b = (number(edit, name) for name in chosen.inputs[1:])
+            if (a, b) in ((0, -np.inf), (-np.inf, 0)):
+                return x, chosen.inputs[0], a == 0
     return None
 
 

@@ -10,7 +10,7 @@ from edgekit.core.passes import Edit, rewrite
 from edgekit.core.passes.affine import into_weights
 from edgekit.core.passes.means import pooled_mean
 from edgekit.quantize.integers.recurrent import read_last_steps
-from edgekit.quantize.preparation.attention_masks import mask_chosen
+from edgekit.quantize.preparation.attention_masks import mask_asked, mask_chosen
 from edgekit.quantize.preparation.channel_scales import offset_before_shape, scaled_channels
 from edgekit.quantize.preparation.norms import rows_normalized
 from edgekit.quantize.preparation.raw_inputs import cast_first, mean_around, moved_first
@@ -20,6 +20,7 @@ def prepare(graph: Graph) -> Graph:
     """The same graph where there is nothing to do."""
     graph = rewrite(graph, rows_normalized)  # before their means are pooled
     graph = rewrite(graph, scaled_channels, offset_before_shape, into_weights)
+    graph = rewrite(graph, mask_asked)
     graph = rewrite(graph, mask_chosen)
     graph = read_last_steps(graph)
     return rewrite(graph, pool_means, cast_first, moved_first, mean_around)

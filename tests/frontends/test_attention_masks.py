@@ -55,12 +55,15 @@ def test_padding_that_sees_nothing_is_what_torch_makes_of_it(core: bool, torch: 
         np.testing.assert_allclose(found, right, rtol=1e-4, atol=1e-5)
 
 
+def calibration() -> dict[str, Array]:
+    sentences = [computed(1 + i % 12)[0] for i in range(12)]
+    return {name: np.concatenate([s[name] for s in sentences]) for name in ("ids", "is_token")}
+
+
 @pytest.fixture(scope="module")
 def both(torch: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Graph]:
     graph = encoder(tmp_path_factory.mktemp("encoder"))
-    sentences = [computed(1 + i % 12)[0] for i in range(12)]
-    samples = {name: np.concatenate([s[name] for s in sentences]) for name in graph.inputs}
-    return {"floats": graph, "integers": quantize_model(graph, samples)[0]}
+    return {"floats": graph, "integers": quantize_model(graph, calibration())[0]}
 
 
 def test_integers_keep_the_meaning(both: dict[str, Graph]) -> None:
@@ -69,6 +72,16 @@ def test_integers_keep_the_meaning(both: dict[str, Graph]) -> None:
     for tokens in (1, PADDED, 12):
         inputs, right = computed(tokens)
         (found,) = simulate.run(graph, inputs).values()
+        assert np.abs(found - right).max() < 0.05 * np.abs(right).max()
+
+
+def test_attention_in_its_parts_is_quantized_too(torch: Any, tmp_path: Path) -> None:
+    """As run_decompositions() leaves it: scores plus 0 or -inf, and whether any of them is not -inf."""
+    made, _ = quantize_model(encoder(tmp_path, core=True), calibration())
+    assert all(made.type(n.outputs[0]).quant for n in made.nodes if isinstance(n.op, Softmax))
+    for tokens in (1, PADDED, 12):
+        inputs, right = computed(tokens)
+        (found,) = simulate.run(made, inputs).values()
         assert np.abs(found - right).max() < 0.05 * np.abs(right).max()
 
 

@@ -10,7 +10,7 @@ from support.nets import Net, assert_same, kinds
 from edgekit.core.ops.arithmetic import Add, Div, Mul, Sqrt, Sub
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
-from edgekit.core.ops.logic import Where
+from edgekit.core.ops.logic import Equal, Less, Or, Where
 from edgekit.core.ops.reduce import Reduce
 from edgekit.core.ops.reshape import Reshape
 from edgekit.core.ops.softmax import Softmax
@@ -50,6 +50,16 @@ def chosen_mask(net: Net) -> str:
     return net(Softmax(), net(Reshape((1, 2, 5)), chosen))
 
 
+def computed_mask(net: Net) -> str:
+    """With a guard: where all of a row is hidden, the result is 0. The first number is seen in every row."""
+    below = net.one(Less(), net.x(4, 5), net.const(np.float32(0)))
+    seen = net.one(Or(), below, net.const(np.arange(5) == 0))
+    mask = net.one(Where(), seen, net.const(np.float32(0)), net.const(np.float32(-np.inf)))
+    scores = net(Add(), net.x(4, 5, name="z"), mask)
+    hidden = net.one(Reduce("min", (1,)), net.one(Equal(), scores, net.const(np.float32(-np.inf))))
+    return net.one(Where(), hidden, net.const(np.float32(0)), net(Softmax(), scores))
+
+
 def rows(net: Net) -> str:
     x = net.x(2, 3, 4)
     d = net(Sub(), x, net(Reduce("mean", (1,)), x))
@@ -63,6 +73,7 @@ PATTERNS: dict[Make, str] = {
     offsets_of_an_image: "Conv2d Reshape",
     added_mask: "Where",
     chosen_mask: "Where",
+    computed_mask: "Where Softmax",
     rows: "LayerNorm",
 }
 
