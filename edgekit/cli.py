@@ -44,6 +44,7 @@ def edgekit(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Print the traceback of a bug.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
     trust: Annotated[
         bool,
         typer.Option("--trust", help="Trust edgekit.toml and target files of this folder to name programs."),
@@ -58,7 +59,8 @@ def edgekit(
         ),
     ] = 1,
 ) -> None:
-    # --debug is listed here for the help; execute() has taken it from the line, and put the others in front.
+    # --debug and --quiet are listed here for the help: execute() takes them from the line, and puts the
+    # others in front.
     if version:
         from edgekit import __version__
 
@@ -131,13 +133,15 @@ def execute(arguments: Sequence[str]) -> int:
     front, rest = _own_options(ours)
     words = [*front, *rest, *arguments[len(ours) :]]
     try:
-        return _run(words, debug="--debug" in ours)
+        with console.without_progress("--quiet" in ours):
+            return _run(words, debug="--debug" in ours)
     except console.ClosedPipeError:
         return _CLOSED_PIPE
 
 
 def _own_options(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The options of the program, which stand in front of a command, and the other words without --debug."""
+    """The options of the program, which stand in front of a command, and the other words without --debug and
+    --quiet."""
     front: list[str] = []
     rest: list[str] = []
     left = iter(words)
@@ -146,7 +150,7 @@ def _own_options(words: Sequence[str]) -> tuple[list[str], list[str]]:
             front += [word, *islice(left, 1)]
         elif word == "--trust" or word.startswith(f"{limits.OPTION}="):
             front.append(word)
-        elif word != "--debug":
+        elif word not in ("--debug", "--quiet"):
             rest.append(word)
     return front, rest
 

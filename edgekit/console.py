@@ -1,4 +1,4 @@
-"""The streams of the command line: results on stdout, talk on stderr, progress only on a terminal."""
+"""The streams of the command line: results on stdout, talk and progress on stderr."""
 
 from __future__ import annotations
 
@@ -8,16 +8,20 @@ import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import groupby
+from time import monotonic
 from typing import TextIO
 
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.escape import terminal
+from edgekit.core.progress import Milestone
 
 _RED, _PLAIN = "\033[1;31m", "\033[0m"
 _CLEAR_LINE = "\r\033[K"
 _COUNT = re.compile(r"\b(\d+) of (\d+)\b")
 _MIN_BAR, _MAX_BAR = 10, 30
+LINES_EVERY = 5.0  # seconds, of progress where there is no terminal
 _MAX_EQUAL = 5  # equal faults that are shown one by one; --json has them all
 
 
@@ -85,21 +89,30 @@ def with_bar(step: str, width: int) -> str:
 
 
 class Progress:
-    """One line on the terminal that says what is going on, gone when it is over; elsewhere nothing, or a line
-    for each step."""
+    """One line on the terminal that says what is going on, gone when it is over; elsewhere a line every few
+    seconds, or for each step. Milestones stay."""
 
     def __init__(self, *, plain_lines: bool = False) -> None:
         self._shown = False
         self._plain_lines, self._last = plain_lines, ""
+        self._said_at = monotonic()
 
     def __call__(self, step: str) -> None:
-        if is_terminal(sys.stderr):
+        if _is_quiet.get():
+            return
+        if isinstance(step, Milestone):
+            self.clear()
+            self._say(step)
+        elif is_terminal(sys.stderr):
             width = shutil.get_terminal_size().columns - 1
             _write(sys.stderr, f"{_CLEAR_LINE}{with_bar(terminal(step), width)}")
             self._shown = True
-        elif self._plain_lines and step != self._last:
-            say(step)
-            self._last = step
+        elif step != self._last and (self._plain_lines or monotonic() - self._said_at >= LINES_EVERY):
+            self._say(step)
+
+    def _say(self, step: str) -> None:
+        say(step)
+        self._last, self._said_at = step, monotonic()
 
     def clear(self) -> None:
         if self._shown:
@@ -107,9 +120,23 @@ class Progress:
             self._shown = False
 
 
+_is_quiet = ContextVar("_is_quiet", default=False)
+
+
+@contextmanager
+def without_progress(wanted: bool) -> Iterator[None]:
+    """--quiet: results, notes, warnings and errors alone, if that is wanted."""
+    before = _is_quiet.set(wanted)
+    try:
+        yield
+    finally:
+        _is_quiet.reset(before)
+
+
 @contextmanager
 def progress(*, plain_lines: bool = False) -> Iterator[Progress]:
-    """Progress while something is done; `plain_lines`: where there is no terminal, too."""
+    """Progress while something is done; `plain_lines`: each step where there is no
+    terminal."""
     line = Progress(plain_lines=plain_lines)
     try:
         yield line

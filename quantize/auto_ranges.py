@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from edgekit.core.ir import Graph
-from edgekit.core.progress import Progress
+from edgekit.core.progress import Milestone, Progress
 from edgekit.quantize.calibrated import Calibrated
 from edgekit.quantize.calibration.calibration_samples import CalibrationSamples, observed
 from edgekit.quantize.calibration.cross_fit import CrossFit, CrossTrial, Form
@@ -35,17 +35,22 @@ _FINALISTS = 3
 
 def with_best_ranges(known: Calibrated, fit: CrossFit, budget: SearchBudget) -> Calibrated:
     """The same with ranges chosen for each tensor, and with normalized inputs and equalized channels where
-    that is better; or a single method where none of that is."""
+    that is better; or a single method where none of that is, or with effort `quick`."""
     search = SearchBudget(_SEARCH_SHARE * budget.limit, budget.spent)
     few = fit.on_some(_affordable(fit, search), search)
     rivals = singles(few, known.progress)
+    others = [known.by(rival.methods, fit) for rival in rivals[:_RIVALS]]
+    is_quick = known.settings.effort == "quick"
+    more = "" if is_quick else "; choosing ranges tensor by tensor next, which --effort quick leaves out"
+    known.progress(Milestone(f"quick calibration: {few.worst(rivals[0].trial)[0]:.1f} dB{more}"))
+    if is_quick:
+        return _best(others, known.progress)
     start, choice = _searched(known, few, rivals[0])
     chosen = known.by(choice.methods, fit)
     if start.graph is not known.graph:
         measure, seen = known.measure.of_graph(start.graph, start.fit.concats), known.seen.again(start.graph)
         chosen = Calibrated.of(seen, measure, choice.methods, known.settings, known.progress)
         chosen = replace(chosen, fit=start.fit.measured_like(fit))
-    others = [known.by(rival.methods, fit) for rival in rivals[:_RIVALS]]
     is_single = any(start.graph is known.graph and choice.methods == other.methods for other in others)
     return _best(others if is_single else [chosen, *others], known.progress)
 

@@ -189,7 +189,7 @@ def speed_warning(found: Quantization, settings: Settings) -> str:
 
 def effort_warning(settings: Settings) -> str:
     """That high effort changes nothing; empty where it does, or where none is asked for."""
-    if settings.effort == "normal" or settings.is_calibrated:
+    if settings.effort != "high" or settings.is_calibrated:
         return ""
     return (
         f"--effort {settings.effort} changes nothing with {settings.meaning}: it rounds weights beside "

@@ -20,7 +20,7 @@ WEIGHTS = {"int8": ("int8", "int4"), "bf16": ("bf16",), "f16": ("f16",)}
 MAX_GROUP = 1 << 16
 LEAST_SQNR = 25.0  # dB at the worst output: below, layers get better formats
 LEAST_WITH_ACCURACY = 20.0  # dB: less is worth a word where a gate asks for accuracy alone
-EFFORTS = ("normal", "high")
+EFFORTS = ("quick", "normal", "high")
 KV_CACHES = ("float32", "int8")
 ACTIVATIONS = {
     "int8": ("int8", "int16", "float32", "dynamic"),
@@ -42,7 +42,9 @@ class Settings:
     # where both sides are int8, which loses little
     group: int = 0
     kv_cache: str = ""  # int8: caches of decoders, with a scale for each row; empty: float32
-    effort: str = "normal"  # high: weights beside int8 or int16 are rounded for the sake of layers' outputs
+    # quick: one method chooses all ranges; high: weights beside int8 or int16 are rounded for the sake of
+    # layers' outputs
+    effort: str = "normal"
     calibrate: str = AUTO  # how ranges are chosen
     passes: float = PASSES  # of floats over the data: how long `auto` may take, about
     io: Io = "float"  # what inputs and outputs are

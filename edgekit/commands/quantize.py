@@ -49,6 +49,7 @@ class Calibrate(StrEnum):
 class Effort(StrEnum):
     """How long quality may take."""
 
+    QUICK = "quick"
     NORMAL = "normal"
     HIGH = "high"
 
@@ -83,7 +84,8 @@ def quantize(
         Effort,
         typer.Option(
             "--effort",
-            help="high: round weights beside int8 or int16 to minimize the error of layer outputs.",
+            help="quick: one method for the ranges of all tensors; high: round weights beside int8 or int16 "
+            "to minimize the error of layer outputs.",
         ),
     ] = Effort.NORMAL,
     activations: Annotated[

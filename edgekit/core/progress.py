@@ -3,3 +3,7 @@
 from collections.abc import Callable
 
 Progress = Callable[[str], None]
+
+
+class Milestone(str):
+    """A step with a first result: what shows progress leaves it where it can be read."""

@@ -165,7 +165,7 @@ def _put(model: nn.Module, found: Traced, network: Network, graph: Graph) -> Non
         (_, old), (weights, new) = (_constants(g, layer) for g in (network.graph, graph))
         w, shift = torch.from_numpy(weights.copy()), torch.from_numpy(new - old)
         like = found.norm(layer)
-        factor = torch.ones(len(w)) if like is None else Norm(like).factor().detach()
+        factor = found.scale(layer) if like is None else Norm(like).factor().detach()
         factor = torch.where(factor == 0, torch.inf, factor)  # what is multiplied with 0 stays
         owner: Any = model.get_submodule(source.weight.rpartition(".")[0])
         with torch.no_grad():

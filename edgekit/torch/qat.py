@@ -38,7 +38,7 @@ from edgekit.torch.batches import results_at_once
 from edgekit.torch.devices import device_of, tensor, training_device
 from edgekit.torch.fake_quantize import apply_exact, apply_fake_quant
 from edgekit.torch.layers import Learning, TrainedLayer, learned, trained_layers, with_own_biases
-from edgekit.torch.torch_ops import results_of
+from edgekit.torch.torch_ops import not_trainable, results_of
 from edgekit.torch.trace import Traced, traced
 
 Tensor = torch.Tensor
@@ -297,7 +297,7 @@ def _check_trainable(graph: Graph) -> None:
     other."""
     for node in graph.nodes:
         if len(node.outputs) != 1 and not isinstance(node.op, Recurrent):
-            raise EdgeKitError("E0205", f"{type(node.op).__name__} cannot be trained", node.origin)
+            raise not_trainable(type(node.op).__name__, node.origin)
     samples = [simulate.random_inputs(graph, seed) for seed in range(2)]
     with np.errstate(all="ignore"):
         axes = sample_axes(graph)

@@ -24,6 +24,7 @@ from edgekit.core.ops.pad import Pad
 from edgekit.core.ops.pool2d import Pool2d
 from edgekit.core.ops.recurrent import Recurrent
 from edgekit.core.ops.reduce import Reduce
+from edgekit.core.ops.resample import Resample
 from edgekit.core.ops.reshape import Reshape
 from edgekit.core.ops.slice import Slice
 from edgekit.core.ops.softmax import Softmax
@@ -78,13 +79,16 @@ def torch_op(op: Op, *args: Tensor) -> Tensor:
             return x * torch.rsqrt(x.square().mean(dim=-1, keepdim=True) + op.epsilon) * scale
         case Gather():
             return _gather(op, *args)
+        case Resample():
+            return _resample(op, *args)
         case Map() if has_derivative(op):
             return elementwise(op, *args)
-    raise EdgeKitError(
-        "E0205",
-        f"{type(op).__name__} cannot be trained",
-        hint="train the layers before it, or report that you need it",
-    )
+    raise not_trainable(type(op).__name__)
+
+
+def not_trainable(what: str, where: str = "") -> EdgeKitError:
+    hint = "train the model of floats in PyTorch, then quantize it: edgekit quantize needs no training"
+    return EdgeKitError("E0205", f"{what} cannot be trained", where, hint)
 
 
 def _conv(op: Conv2d, x: Tensor, w: Tensor, b: Tensor) -> Tensor:
@@ -134,7 +138,7 @@ def _reduce(op: Reduce, x: Tensor) -> Tensor:
         "min": torch.amin,
     }
     if op.kind not in functions:
-        raise EdgeKitError("E0205", f"a reduction to the {op.kind} cannot be trained")
+        raise not_trainable(f"a reduction to the {op.kind}")
     result: Tensor = functions[op.kind](x, dim=op.axes, keepdim=op.keepdims) if op.axes else x
     return result
 
@@ -145,6 +149,16 @@ def _gather(op: Gather, x: Tensor, index: Tensor) -> Tensor:
     if at.numel() == at.shape[op.axis]:
         return torch.index_select(x, op.axis, at.reshape(-1))
     return torch.take_along_dim(x, at, op.axis)
+
+
+def _resample(op: Resample, x: Tensor, index: Tensor, w: Tensor) -> Tensor:
+    """Tap by tap, as the operator says."""
+    column = [-1 if i == op.axis else 1 for i in range(x.ndim)]
+    taps = (
+        torch.index_select(x, op.axis, index[:, k].long()) * w[:, k].reshape(column)
+        for k in range(index.shape[1])
+    )
+    return sum(taps, start=x.new_zeros(()))
 
 
 def _slice(op: Slice, x: Tensor) -> Tensor:

@@ -41,6 +41,7 @@ class Source:
     weight: str
     bias: str
     norm: str  # the batch normalization of its result, and of no other
+    scale: str = ""  # a parameter that multiplies its result, channel by channel (LayerScale)
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,15 @@ class Traced:
         source, places = self.sources[layer], self.places[layer]
         w = self.model.get_parameter(source.weight).detach().reshape(-1)[torch.from_numpy(places)]
         b = self.model.get_parameter(source.bias).detach() if source.bias else torch.zeros(len(places))
-        return w, b.clone()
+        scale = self.scale(layer)
+        return w * scale.reshape(-1, *[1] * (w.ndim - 1)), b * scale
+
+    def scale(self, layer: str) -> torch.Tensor:
+        """What each output of a layer is multiplied with in the module."""
+        name = self.sources[layer].scale
+        if not name:
+            return torch.ones(len(self.places[layer]))
+        return self.model.get_parameter(name).detach().reshape(-1)
 
     def real(self) -> Graph:
         """The graph with the weights of the module, batch normalization folded."""
@@ -140,7 +149,27 @@ def _sources(program: torch.export.ExportedProgram, model: nn.Module) -> Iterato
             norm = mean.rpartition(".")[0] if mean else ""
             if norm and not isinstance(model.get_submodule(norm), _BatchNorm):
                 norm = ""
-        yield Source(call.name, weight_name, bias_name, norm)
+        scale = "" if norm else own(_scale(call), parameters)
+        yield Source(call.name, weight_name, bias_name, norm, scale)
+
+
+def _scale(call: Any) -> Any:
+    """What the result of a layer is multiplied with, if that is a number for each channel."""
+    axis = call.meta["val"].ndim - 1 if _operator(call) == "aten::linear" else 1
+    count = call.meta["val"].shape[axis]
+    while len(call.users) == 1:
+        (user,) = call.users
+        if _operator(user) == "aten::permute" and user.args[0] is call:
+            axis, call = [n % user.meta["val"].ndim for n in user.args[1]].index(axis), user
+            continue
+        others = [x for x in user.args if x is not call]
+        if _operator(user) != "aten::mul" or len(others) != 1 or not isinstance(others[0], torch.fx.Node):
+            return None
+        shape = others[0].meta["val"].shape
+        ndim = user.meta["val"].ndim
+        wanted = [count if n == axis else 1 for n in range(ndim)]
+        return others[0] if [1] * (ndim - len(shape)) + list(shape) == wanted else None
+    return None
 
 
 def _operator(node: torch.fx.Node) -> str:
@@ -158,7 +187,7 @@ class _Marks:
         self.placed: list[tuple[Source, tuple[int, ...], Array]] = []
 
     def put(self, source: Source, state: Mapping[str, torch.Tensor], model: nn.Module) -> None:
-        """Mark a layer, and make its batch normalization one that does nothing."""
+        """Mark a layer, and make its batch normalization and its scale do nothing."""
         weight = state[source.weight]
         shape = tuple(weight.shape)
         self.starts.append(self.count)
@@ -168,6 +197,8 @@ class _Marks:
         weight.data.copy_(torch.from_numpy(marks * signs.astype(np.float32)))
         expected = np.zeros(0, np.float32)
         shift = source.bias
+        if source.scale:
+            state[source.scale].data.fill_(1.0)
         if source.norm:
             norm = model.get_submodule(source.norm)
             assert isinstance(norm, _BatchNorm)

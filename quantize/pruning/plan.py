@@ -13,6 +13,7 @@ from edgekit.core import simulate
 from edgekit.core.arguments import check_fields
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
+from edgekit.core.ops.recurrent import Recurrent
 from edgekit.core.passes.simplify import simplify
 from edgekit.core.progress import Progress
 from edgekit.core.types import Array
@@ -151,8 +152,7 @@ class PruningPlan:
     def candidates(self) -> Sequence[Candidate]:
         """The groups, with the order in which their units go."""
         if not self.network.groups:
-            hint = "no channel is read by nothing but layers that can do with less"
-            raise EdgeKitError("E0205", f"nothing in {self.network.graph.name} can be pruned", hint=hint)
+            raise _nothing_to_prune(self.network.graph)
         self.progress("looking at layers")
         context = criteria.Context(self.network, observe(self.network, self.fitting))
         found = []
@@ -303,3 +303,12 @@ def _answers(graph: Graph, samples: Sequence[Sample]) -> Sequence[Sequence[Array
         for answers, name in zip(found, scores(graph), strict=True):
             answers += stack.apart(values[name].astype(np.float64))
     return found
+
+
+def _nothing_to_prune(graph: Graph) -> EdgeKitError:
+    """With what makes such a model smaller instead."""
+    why = "every channel feeds a layer that needs all of its inputs"
+    if any(isinstance(node.op, Recurrent) for node in graph.nodes):
+        why = "recurrent layers keep their width: a smaller hidden size has to be trained"
+    hint = f"{why}. edgekit quantize makes weights about 4 times smaller"
+    return EdgeKitError("E0205", f"no channel of {graph.name} can be pruned", hint=hint)

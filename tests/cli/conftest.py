@@ -1,5 +1,6 @@
 """Every test of the command line works in a folder of its own, where the digits model lies."""
 
+import math
 import shutil
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import onnx
 import pytest
 from support.command_line import DIGITS, CommandLine
 
-from edgekit import Graph, convert, save
+from edgekit import Graph, console, convert, save
 
 
 @pytest.fixture(scope="session")
@@ -21,6 +22,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, digits_graph: Graph)
     """The working directory: digits.onnx, digits.ek, calib.npz, and x.npz with three images."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setattr(console, "LINES_EVERY", math.inf)  # on a slow machine, too
     shutil.copy(DIGITS / "digits.onnx", tmp_path)
     shutil.copy(DIGITS / "calib.npz", tmp_path)
     save(digits_graph, tmp_path / "digits.ek")

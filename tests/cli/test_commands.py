@@ -128,7 +128,7 @@ def test_build_measures_and_verifies(cli: CommandLine, folder: Path) -> None:
 
 def test_build_tells_people_what_they_must_know(cli: CommandLine) -> None:
     require("gcc")
-    answer = cli.ok("build", "digits.ek", "-o", "out", "--optimize", "size", "--verbose")
+    answer = cli.ok("build", "digits.ek", "-t", "host", "-o", "out", "--optimize", "size", "--verbose")
     words = [line.split()[0] for line in answer.out.splitlines() if line]
     assert words[:8] == ["library", "flash", "arena", "peak", "stack", "MACs", "verified", "call"]
     assert "off the simulator" in answer.out

@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -11,10 +12,11 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from support.command_line import command, program
+from support.command_line import CommandLine, command, program
 from support.tools import require
 
 from edgekit import console
+from edgekit.core.progress import Milestone
 
 HEAVY = {"numpy", "onnx", "jinja2", "rich", "ml_dtypes", "google.protobuf", "flatbuffers"}
 LOOK = """
@@ -127,7 +129,36 @@ def test_calibration_counts_its_samples_on_a_terminal(folder: Path) -> None:
     words = ("quantize", "digits.ek", "--data", "calib.npz", "--calibrate", "minmax")
     said = on_a_terminal(*words, NO_COLOR="", COLUMNS="70")
     assert "\r\033[Kcalibrating, sample 32 of 128  [#######-----------------------]   25%" in said
-    assert "calibrating" not in program(*words, folder=folder).err
+    assert "calibrating" not in program(*words, "--quiet", folder=folder).err
+
+
+def test_progress_is_a_line_every_few_seconds_without_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = 0.0
+    monkeypatch.setattr(console, "monotonic", lambda: now)
+    for quiet in (False, True):
+        with console.without_progress(quiet), console.progress() as progress:
+            for step in range(23):
+                progress(f"step {step}")
+                now += 1.0
+            progress(Milestone("half-way"))
+            progress("step 23")
+    lines = ["step 5", "step 10", "step 15", "step 20", "half-way"]
+    assert capsys.readouterr().err.splitlines() == lines
+
+
+def test_milestones_stay_on_a_terminal(folder: Path) -> None:
+    said = on_a_terminal("quantize", "digits.ek", "--data", "calib.npz", "--effort", "quick", NO_COLOR="")
+    assert re.search(r"\r\033\[Kquick calibration: \d+\.\d dB\r?\n", said)
+    assert "choosing ranges, tensor" not in said
+
+
+def test_quiet_may_stand_anywhere(cli: CommandLine) -> None:
+    words = ("quantize", "digits.ek", "--data", "calib.npz", "--effort", "quick")
+    assert "quick calibration: " in cli.ok(*words).err
+    for line in (("--quiet", *words), (*words, "--quiet")):
+        assert cli.ok(*line).err == ""
 
 
 def test_bars_fit_the_terminal() -> None:

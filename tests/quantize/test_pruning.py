@@ -260,5 +260,5 @@ def test_criteria_that_need_data_say_so() -> None:
 def test_a_network_without_hidden_channels_is_refused() -> None:
     net = Net()
     graph = net.done(conv(net, net.x(1, 4, 4, 3), 8))
-    with pytest.raises(EdgeKitError, match="nothing"):
+    with pytest.raises(EdgeKitError, match="no channel of net can be pruned"):
         prune(graph, [], Pruning(ratio=0.5))

@@ -1,10 +1,12 @@
 """Pruning of modules: smaller layers compute what masks leave, and go on to be trained."""
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
 from torch.nn import functional
 
+import edgekit
 import edgekit.torch as ek
 from edgekit.core.errors import EdgeKitError
 from edgekit.quantize.pruning.plan import macs
@@ -163,6 +165,63 @@ class Scaled(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         y: torch.Tensor = self.head(torch.sigmoid(torch.tanh(self.conv(x)) + self.scale))
         return y
+
+
+class LayerScales(nn.Module):
+    """Blocks as ConvNeXt has them: behind each a factor for each channel, here in two layouts."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stem, self.head = nn.Conv2d(3, 8, 2, 2), nn.Linear(8, 4)
+        self.up, self.down = nn.Linear(8, 24), nn.Linear(24, 8)
+        self.wide, self.narrow = nn.Conv2d(8, 24, 1), nn.Conv2d(24, 8, 1)
+        self.first = nn.Parameter(torch.linspace(-1.5, 2.0, 8).reshape(8, 1, 1))
+        self.second = nn.Parameter(torch.linspace(2.0, 0.5, 8).reshape(8, 1, 1))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.stem(x)
+        y = self.down(functional.gelu(self.up(x.permute(0, 2, 3, 1))))
+        x = x + self.first * y.permute(0, 3, 1, 2)
+        x = x + self.narrow(self.wide(x).relu()) * self.second
+        z: torch.Tensor = self.head(x.mean(dim=(2, 3)))
+        return z
+
+
+@pytest.mark.parametrize("fit", [False, True])
+def test_layer_scale_stays_a_parameter(fit: bool) -> None:
+    """The smaller module computes what the smaller graph of the same model does: a fit changes weights
+    in front of a factor, too."""
+    torch.manual_seed(0)
+    model, x = LayerScales().eval(), images(24)
+    calibration = torch.split(x, 1)
+    found = ek.prune(model, (x[:1],), calibration, macs=0.6, fit=fit)
+    small = found.module
+    assert isinstance(small, LayerScales)
+    assert torch.equal(small.first, model.first)
+    assert max(small.up.out_features, small.wide.out_channels) < 24
+    wanted = edgekit.Pruning(macs=0.6, fit=fit)
+    graph, report = edgekit.prune(ek.convert(model, (x[:1],)), x.numpy()[:, None], wanted)
+    inner = [group.after for group in report.groups if group.before == 24]
+    assert inner == [small.up.out_features, small.wide.out_channels]
+    expected = edgekit.run(graph, x.numpy()[:, None])[graph.outputs[0]].reshape(len(x), -1)
+    with torch.no_grad():
+        assert np.allclose(small(x).numpy(), expected, atol=1e-4)
+
+
+def test_a_recurrent_network_is_refused_with_a_way_out() -> None:
+    class Steps(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.gru, self.head = nn.GRU(4, 8, batch_first=True), nn.Linear(8, 2)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            y: torch.Tensor = self.head(self.gru(x)[0][:, -1])
+            return y
+
+    with pytest.raises(EdgeKitError, match="no channel of model can be pruned") as fault:
+        ek.prune(Steps().eval(), (torch.zeros(1, 5, 4),), ratio=0.5)
+    assert "a smaller hidden size" in fault.value.hint
+    assert "edgekit quantize" in fault.value.hint
 
 
 class Repeated(nn.Module):

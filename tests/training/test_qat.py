@@ -221,6 +221,40 @@ def skip_other_patterns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(patterns, "itertools", SimpleNamespace(**{**vars(itertools), "product": product}))
 
 
+class UNet(nn.Module):
+    """Down, up by interpolation, and a skip connection between."""
+
+    def __init__(self, mode: str) -> None:
+        super().__init__()
+        self.mode = mode
+        self.before, self.below = nn.Conv2d(3, 4, 3, padding=1), nn.Conv2d(4, 6, 3, padding=1)
+        self.after = nn.Conv2d(10, 2, 3, padding=1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        skip = self.before(x).relu()
+        below = self.below(nn.functional.max_pool2d(skip, 2)).relu()
+        up = nn.functional.interpolate(below, scale_factor=2, mode=self.mode)
+        y: torch.Tensor = self.after(torch.cat([up, skip], dim=1))
+        return y
+
+
+@pytest.mark.parametrize("mode", ["nearest", "bilinear", "bicubic"])
+@pytest.mark.parametrize("target", ["int8", "int4", "f16"])
+def test_a_u_net_learns_in_integers(mode: str, target: str) -> None:
+    torch.manual_seed(0)
+    net = prepared(UNet(mode).eval(), target)
+    x = images(8, seed=9)
+    wanted = x[:, :2].roll(1, dims=2)
+    before = nn.functional.mse_loss(net(x), wanted).item()
+    optimizer = torch.optim.Adam(net.parameters(), lr=1e-2)
+    for _ in range(20):
+        optimizer.zero_grad()
+        torch.autograd.backward(nn.functional.mse_loss(net(x), wanted))
+        optimizer.step()
+    assert nn.functional.mse_loss(net(x), wanted).item() < 0.8 * before
+    assert np.array_equal(simulated(net.convert(), x), answered(net, x))
+
+
 def test_what_mixes_samples_is_refused() -> None:
     class Mixed(nn.Module):
         def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -262,6 +296,10 @@ OPERATORS: list[Callable[[torch.Tensor], torch.Tensor]] = [
     lambda x: nn.functional.hardsigmoid(x) + nn.functional.leaky_relu(x, 0.2).tanh(),
     lambda x: x.clamp(-0.5, 0.7).abs().sqrt().amax(dim=2),
     lambda x: x.sum(dim=(1, 3)),
+    lambda x: nn.functional.interpolate(x, scale_factor=2, mode="bilinear"),
+    lambda x: nn.functional.interpolate(x, size=(13, 5), mode="bilinear", align_corners=True),
+    lambda x: nn.functional.interpolate(x, size=(5, 11), mode="bicubic"),
+    lambda x: nn.functional.interpolate(x, size=(3, 20), mode="nearest"),
 ]
 
 
