@@ -16,6 +16,8 @@ from support.command_line import DIGITS, CommandLine
 from support.node_tools import node
 from support.tools import ROOT, require, require_module
 
+from edgekit.codegen.execution import processor
+
 GITHUB = ROOT / ".github"
 ACTION = GITHUB / "actions" / "model-report"
 WORKFLOWS = sorted((GITHUB / "workflows").glob("*.yml"))
@@ -63,6 +65,11 @@ def test_files_fit_their_schema(
     arguments = ["--builtin-schema", schema, *map(str, paths)]
     code = require_module("check_jsonschema").main.main(arguments, standalone_mode=False)
     assert code == 0, capsys.readouterr().out
+
+
+def test_each_night_hides_every_level_of_x86_64() -> None:
+    workflow = parsed(GITHUB / "workflows" / "nightly.yml")
+    assert tuple(workflow["jobs"]["processors"]["strategy"]["matrix"]["cpu"]) == processor.levels()
 
 
 def test_a_file_that_does_not_fit_is_seen(tmp_path: Path) -> None:
