@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from edgekit.core import files
 from edgekit.core.builder import absurd
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Source
@@ -26,14 +27,7 @@ _COMPLETE = "is the file complete?"
 
 def read(path: Path, limit: int = MAX_FILE) -> bytes:
     """All bytes of a plain file."""
-    try:
-        if path.exists() and not path.is_file():
-            raise EdgeKitError("E0104", f"cannot read {path}: it is not a regular file")
-        if path.stat().st_size >= limit:
-            raise EdgeKitError("E0402", f"{path.name} has {limit} bytes or more")
-        return path.read_bytes()
-    except OSError as error:
-        raise EdgeKitError("E0104", f"cannot read {path}: {error.strerror}") from None
+    return files.read(path, limit - 1)
 
 
 def read_companion(model: Path, suffix: str, what: str, limit: int = MAX_FILE) -> bytes:

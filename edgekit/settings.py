@@ -6,7 +6,7 @@ import math
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypedDict
@@ -68,8 +68,10 @@ def _check_trust(found: Presets, known: Known) -> None:
     for command, table in found.items():
         for key, value in table.items():
             mark = known[command][key].mark
-            if (mark == WRITES and _leaves(value)) or (mark in _REASONS and value):
-                decides = _REASONS.get(mark, f"to write {value}, outside of this folder")
+            outside = next(filter(_leaves, _paths(value)), None)
+            if outside is not None or (mark in _REASONS and value):
+                does = "write" if mark == WRITES else "read"
+                decides = _REASONS.get(mark, f"to {does} {outside}, outside of this folder")
                 raise EdgeKitError(
                     "E0108",
                     f"{FILE} in this folder sets {key} in [{command}]: it decides {decides}",
@@ -77,24 +79,30 @@ def _check_trust(found: Presets, known: Known) -> None:
                 )
 
 
+def _paths(value: object) -> Iterator[str]:
+    """All of a setting that may name a file: texts, and what stands behind the name in NAME=NET.EK."""
+    for text in value if isinstance(value, list) else [value]:
+        if isinstance(text, str):
+            yield from (text, *text.split("="))
+
+
 def _leaves(path: str) -> bool:
     """Does it lead out of the working folder?"""
+    if "\0" in path:
+        return False
     return not Path(path).resolve().is_relative_to(Path.cwd().resolve())
 
 
 def presets(path: Path, known: Known) -> Presets:
     """The settings in a file: a table for each command, a key for each long option. What is not known is an
     error: a typing mistake must not go unnoticed."""
-    import tomllib  # most runs have no such file
+    from edgekit.core import files, suggest  # most runs have no such file
 
-    from edgekit.core import suggest
-
+    raw = files.read(path, files.MAX_SETTINGS)
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        content = files.toml(raw)
+    except ValueError as error:
         raise EdgeKitError("E0107", f"{path.name}: {reason_of(error)}") from None
-    except OSError as error:
-        raise EdgeKitError("E0104", f"cannot read {path}: {error.strerror}") from None
     for command, table in content.items():
         if command not in known or not isinstance(table, dict):
             raise EdgeKitError(

@@ -35,6 +35,7 @@ from edgekit.codegen.verification import verify as verification
 from edgekit.codegen.verification.selftest import SelfTest
 from edgekit.codegen.verification.verify import LEVEL, Verification
 from edgekit.core.errors import EdgeKitError
+from edgekit.core.files import unlinked
 from edgekit.core.ir import Graph, RemovedWork
 from edgekit.core.notebook import Number, card
 from edgekit.core.passes.stored_weights import narrow_weights
@@ -165,7 +166,7 @@ def build(
     program = fit(graph, target, ports, optimize=optimize, by_pointer=by_pointer)
     program = with_entries(program, entries or {})
     packages.check_content(program, content)
-    folder = folder or Path(program.name)
+    folder = folder or Path(unlinked(program.name))
     test = selftest.prepare(graph, [entry.graph for entry in program.entries])
     files = generate(program, optimize, weights, test)
     if not force:

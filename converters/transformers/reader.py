@@ -24,6 +24,7 @@ from edgekit.converters.transformers.tokenizer import FILE as TOKENIZER
 from edgekit.converters.transformers.tokenizer import read_tokenizer
 from edgekit.core.builder import Builder, absurd
 from edgekit.core.errors import EdgeKitError, Exit
+from edgekit.core.files import opened
 from edgekit.core.ir import Graph
 from edgekit.core.text.tokenizer import Tokenizer
 from edgekit.core.types import DType
@@ -46,9 +47,9 @@ def sniff(path: Path, head: bytes) -> bool:
     if not path.is_dir() and head[8:9] != b"{":
         return False
     try:
-        with config.open("rb") as file:
+        with opened(config) as file:
             return b'"model_type"' in file.read(_MAX_CONFIG)
-    except OSError:
+    except (EdgeKitError, OSError):
         return False
 
 

@@ -31,6 +31,7 @@ from edgekit.commands._shared import (
     written,
 )
 from edgekit.commands.quantize import Io
+from edgekit.core.files import unlinked
 
 PANEL = Panel.MODELS
 
@@ -69,7 +70,7 @@ def convert(
     from edgekit.integer_ports import with_integer_ports
     from edgekit.reports import results
 
-    path = output or f"{title(model, name)}.ek"
+    path = output or unlinked(f"{title(model, name)}.ek")
     raw_inputs = settings.raw_inputs(mean, std, raw)
     graph = api.convert(
         model,

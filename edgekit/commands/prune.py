@@ -28,6 +28,7 @@ from edgekit.commands._shared import (
     written,
 )
 from edgekit.core.errors import EdgeKitError, Exit
+from edgekit.core.files import unlinked
 
 PANEL = Panel.SMALLER
 
@@ -111,7 +112,7 @@ def prune(
     from edgekit.api.models import check_graph_path
     from edgekit.reports import footprint
 
-    path = output or f"{title(model, name)}_pruned.ek"
+    path = output or unlinked(f"{title(model, name)}_pruned.ek")
     allowed = settings.share(max_drop)
     if allowed is not None and not labels:
         raise EdgeKitError("E0101", "a limit on the drop of accuracy needs labels", hint="see --labels")

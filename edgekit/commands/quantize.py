@@ -31,6 +31,7 @@ from edgekit.commands._shared import (
     written,
 )
 from edgekit.core.errors import EdgeKitError, Exit
+from edgekit.core.files import unlinked
 
 PANEL = Panel.SMALLER
 _REPORTED = 16  # calibration samples that the report is made on
@@ -186,7 +187,7 @@ def quantize(
             api.read_labels(labels) if labels else None,
         ),
     )
-    path = output or f"{title(model, name)}_{chosen.name}.ek"
+    path = output or unlinked(f"{title(model, name)}_{chosen.name}.ek")
     if report:
         pages.check_destination(Path(report))
     with console.progress() as progress:

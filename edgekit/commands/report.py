@@ -30,6 +30,7 @@ from edgekit.commands._shared import (
     title,
     written,
 )
+from edgekit.core.files import unlinked
 
 PANEL = Panel.LIBRARIES
 
@@ -81,7 +82,7 @@ def report(
     from edgekit import api
     from edgekit.reports import library_page, pages
 
-    path = output or f"{title(model, '')}.html"
+    path = output or unlinked(f"{title(model, '')}.html")
     pages.check_destination(Path(path))
     bound = bound_inputs(shape, dim, const, state, signature)
     with console.progress() as progress:

@@ -30,6 +30,7 @@ from edgekit.commands._shared import (
 )
 from edgekit.commands.quantize import Io
 from edgekit.core.errors import EdgeKitError, Exit
+from edgekit.core.files import unlinked
 
 PANEL = Panel.SMALLER
 
@@ -90,7 +91,7 @@ def tune(
     from edgekit.reports import tuning
     from edgekit.tuning.output import JOURNAL
 
-    folder = Path(output or f"{title(model, name)}_tuned")
+    folder = Path(output or unlinked(f"{title(model, name)}_tuned"))
     limits = api.Limits(
         flash=settings.size(flash, "--flash"),
         ram=settings.size(ram, "--ram"),

@@ -18,6 +18,8 @@ Bytes = bytes | memoryview
 
 # Of temporary files. Its writer holds a lock on each, which ends with the process, however that ends.
 _SUFFIX = ".edgekit-tmp"
+# Neither a link nor a pipe of this name, which somebody else made, is followed or waited for.
+_LOOK = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
 def write(path: Path, parts: Iterable[Bytes]) -> None:
@@ -71,7 +73,7 @@ def _remove_abandoned(folder: Path) -> None:
     """Remove the temporary files of processes that were killed."""
     for path in folder.glob(f".*{_SUFFIX}"):
         try:
-            descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+            descriptor = os.open(path, _LOOK)
         except OSError:
             continue
         try:

@@ -11,6 +11,7 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
+from edgekit.core import files as files_of
 from edgekit.core import suggest
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.reasons import reason_of
@@ -106,8 +107,8 @@ def _of_edgekit(name: str) -> Target:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        return files_of.read(path, files_of.MAX_SETTINGS).decode("utf-8")
+    except UnicodeDecodeError as error:
         raise EdgeKitError("E0106", f"cannot read {path}: {reason_of(error)}") from None
 
 
@@ -176,14 +177,21 @@ def _check(target: Target) -> None:
         refuse("board is no list of two or three regions", 'a start and a size each, such as "0x20000000 4M"')
     if target.align not in _ALIGNMENTS:
         refuse(f"align is {target.align}", f"one of {', '.join(map(str, _ALIGNMENTS))}")
-    if target.channels < 1:
-        refuse(f"channels is {target.channels}", "1 or more")
+    for key, most in _MOST.items():
+        if not 1 <= (number := getattr(target, key)) <= most:
+            refuse(f"{key} is {number}", f"from 1 to {most}")
+    if not target.compilers or not all(word.strip() for word in target.compilers):
+        refuse("compilers has no name, or one without a letter", 'such as ["arm-none-eabi-gcc", "clang"]')
+    if target.clock < 0 or target.clock > _MAX_CLOCK:
+        refuse(f"clock is {target.clock}", "a number of Hz, or such as 168M")
     if not 0 <= target.weight_growth < inf:
         refuse(f"weight_growth is {target.weight_growth}", "a factor, or 0 for what flash holds")
     if not 0 <= target.cycles_per_instruction < inf:
         refuse(f"cycles_per_instruction is {target.cycles_per_instruction}", "a number that is not negative")
 
 
+_MOST = {"channels": 1 << 10, "cores": MAX_CORES, "part_macs": 1 << 40}
+_MAX_CLOCK = 10**12
 _REGION = re.compile(r"0x[0-9a-fA-F]{1,8} \d{1,6}[KM]?")
 _ALIGNMENTS = (8, 16, 32, 64, 128)
 
@@ -191,8 +199,8 @@ _ALIGNMENTS = (8, 16, 32, 64, 128)
 def _parsed(name: str, text: str) -> Target:
     """A target from TOML; an unknown or ill-typed key is an error, not a silent default."""
     try:
-        table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        table = files_of.toml(text.encode())
+    except ValueError as error:
         raise EdgeKitError("E0106", f"target {name}: {reason_of(error)}") from None
     base = table.pop("base", "")
     if base and (base not in names() or base == name):
@@ -224,10 +232,13 @@ def _parsed(name: str, text: str) -> Target:
     return replace(load(base), name=name, **values) if base else Target(name, **values, core=name)
 
 
+_MAX_DIGITS = 15
+
+
 def _hertz(name: str, value: object) -> int:
     """A frequency: a number of Hz, or 168M."""
     match = re.fullmatch(r"(\d+)(M?)", str(value)) if isinstance(value, int | str) else None
-    if match is None:
+    if match is None or len(match[1]) > _MAX_DIGITS:
         hint = "a number of Hz, or such as 168M"
         raise EdgeKitError("E0106", f"target {name}: {value} is not a clock", hint=hint)
     return int(match[1]) * (1_000_000 if match[2] else 1)
@@ -236,7 +247,7 @@ def _hertz(name: str, value: object) -> int:
 def _bytes(name: str, bank: str, size: object) -> int:
     """A size in bytes: a number, or 128K, or 1M."""
     match = re.fullmatch(r"(\d+)([KM]?)", str(size)) if isinstance(size, int | str) else None
-    if match is None:
+    if match is None or len(match[1]) > _MAX_DIGITS:
         hint = "a number of bytes, or such as 128K"
         raise EdgeKitError("E0106", f"target {name}: {size} is not a size of {bank}", hint=hint)
     return int(match[1]) << {"": 0, "K": 10, "M": 20}[match[2]]

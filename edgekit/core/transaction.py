@@ -18,9 +18,11 @@ from pathlib import Path
 
 from edgekit.core import atomic
 from edgekit.core.errors import EdgeKitError
+from edgekit.core.files import json_of, opened, read
 
 _STAGED, _COMMITTED = ".edgekit-new", ".edgekit-commit"
 _FILES, _JOURNAL = "files", "journal.json"
+_MAX_JOURNAL = 1 << 24  # bytes
 
 
 @dataclass
@@ -160,9 +162,9 @@ def _read_journal(committed: Path) -> tuple[str, dict[str, str | None], dict[str
     """The seal, and the digests that files had when they were to be replaced or removed; None: there was
     none. Where there is no journal, all was done."""
     try:
-        journal = json.loads((committed / _JOURNAL).read_text(encoding="utf-8"))
+        journal = json_of(read(committed / _JOURNAL, _MAX_JOURNAL, committed.parent))
         return str(journal["seal"]), dict(journal["files"]), dict(journal["removed"])
-    except (FileNotFoundError, ValueError, KeyError, TypeError):
+    except (EdgeKitError, ValueError, KeyError, TypeError):
         return "", {}, {}
 
 
@@ -185,7 +187,7 @@ def _is_plain(path: Path) -> bool:
 def _digest(path: Path) -> str | None:
     if not path.is_file():
         return None
-    with path.open("rb") as file:
+    with opened(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

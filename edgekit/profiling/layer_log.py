@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 
+from edgekit.core import files
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.reasons import reason_of
 from edgekit.profiling import Unit
 
 _MAX_BYTES = 64 << 20
@@ -52,12 +52,7 @@ class _Reading:
 
 def read(path: Path) -> str:
     """The text of a log, whatever bytes are in between."""
-    try:
-        if path.stat().st_size > _MAX_BYTES:
-            raise EdgeKitError("E0401", f"{path} is too large for a log: more than {_MAX_BYTES >> 20} MB")
-        data = path.read_bytes()
-    except OSError as error:
-        raise EdgeKitError("E0104", f"cannot read {path}: {reason_of(error)}") from None
+    data = files.read(path, _MAX_BYTES)
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):  # as PowerShell writes what is piped into a file
         return data.decode("utf-16", errors="replace")
     return data.decode(errors="replace")

@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from edgekit.core import files
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.escape import Code
-from edgekit.core.reasons import reason_of
 
 _VERSION = 1
 _START, _END = '<script type="application/json" id="edgekit-build">', "</script>"
@@ -50,12 +50,7 @@ class BuildSummary:
 
 def read(path: Path) -> BuildSummary:
     """The build in a page that EdgeKit wrote."""
-    try:
-        if path.stat().st_size > _MAX_PAGE:
-            raise EdgeKitError("E0401", f"{path} is too large for a report of EdgeKit")
-        text = path.read_text(encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise EdgeKitError("E0104", f"cannot read {path}: {reason_of(error)}") from None
+    text = files.read(path, _MAX_PAGE).decode("utf-8", errors="replace")
     found = re.search(f"{re.escape(_START)}(.*?){re.escape(_END)}", text, re.DOTALL)
     if not found:
         hint = "edgekit build --report and edgekit report write one; a model is taken, too"

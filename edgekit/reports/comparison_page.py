@@ -58,7 +58,7 @@ def _facts(found: Difference) -> list[tuple[str, str]]:
     if worst and worst.noise_share:
         facts.append(("culprit", f"{worst.noise_share:.0%} of the noise: {shown_name(worst)}"))
     before, after = found.weight_bytes
-    facts.append(("weights", f"{before:,} B to {after:,} B" + f", {after / before:.0%}" * bool(before)))
+    facts.append(("weights", f"{before:,} B to {after:,} B" + (f", {after / before:.0%}" if before else "")))
     facts.append(("compared", f"{_count(len(found.layers), 'layer')} on {_count(found.samples, 'sample')}"))
     if found.unmatched:
         facts.append(("without counterpart", _count(found.unmatched, "result")))

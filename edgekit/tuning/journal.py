@@ -9,8 +9,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from edgekit.core import files
 from edgekit.core.errors import EdgeKitError
 from edgekit.tuning.problem import Fault, LargestLayer, Outcome, Point, Result
+
+_MAX_BYTES = 1 << 28  # of a journal: a search writes a few hundred for each variant
 
 
 class Journal:
@@ -48,13 +51,9 @@ class Journal:
     def _entries(self) -> Iterator[dict[str, Any]]:
         if not self.path.exists():
             return
-        try:
-            lines = self.path.read_bytes().splitlines()
-        except OSError as error:
-            raise EdgeKitError("E0104", f"cannot read {self.path}: {error.strerror}") from None
-        for line in lines:
+        for line in files.read(self.path, _MAX_BYTES).splitlines():
             try:
-                entry = json.loads(line)
+                entry = files.json_of(line)
                 _point(entry["point"]), _outcome(entry)
             except (ValueError, KeyError, TypeError, AttributeError):
                 continue
