@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sized
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from os import PathLike
 from pathlib import Path
@@ -205,6 +206,5 @@ def tune(
         right = None if classes is None else classes.tolist()
         problem = tuning.problem(graph, given, right, board, ports=ports, io=io, count=how)
         place = tuned_files.claimed(Path(folder or f"{file_stem(graph.name)}_tuned"))
-        found = tuning.tune(problem, budget, chosen, workers, place / tuned_files.JOURNAL, progress)
-    tuned_files.write(place, problem, found)
-    return found
+        keep = partial(tuned_files.write, place, problem)
+        return tuning.tune(problem, budget, chosen, workers, place / tuned_files.JOURNAL, keep, progress)

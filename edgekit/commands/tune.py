@@ -88,6 +88,7 @@ def tune(
     edgekit tune digits.onnx --data calib.npz -t stm32f407 --ram 8K --flash 16K --max-drop 1%
     """
     from edgekit import api
+    from edgekit.core.ek_file import SUFFIX
     from edgekit.reports import tuning
     from edgekit.tuning.output import JOURNAL
 
@@ -124,9 +125,9 @@ def tune(
             )
     except KeyboardInterrupt:
         if (folder / JOURNAL).is_file():
-            console.say(
-                f"interrupted; {folder / JOURNAL} has what was tried: the same command goes on from there"
-            )
+            best = f", {folder} the best of it" * any(folder.glob(f"*{SUFFIX}"))
+            what = f"interrupted; {folder / JOURNAL} has what was tried{best}"
+            console.say(f"{what}: the same command goes on from there")
         raise
     emit("tune", found, tuning.lines(found, folder), json)
     if found.best is None:

@@ -62,10 +62,11 @@ class JudgedAnswers:
         return sum(self.right) / len(self.right) if self.right else None
 
 
-def evaluate(problem: TuningProblem, point: Point) -> Outcome:
-    """The result of a point, or why there is none."""
+def evaluate(problem: TuningProblem, point: Point, *, with_all: bool = False) -> Outcome:
+    """The result of a point, or why there is none. Ranges are those of the samples that do not judge it, or
+    `with_all` those of all."""
     try:
-        made = _made(problem, point)
+        made = _made(problem, point, with_all)
         answers = _judged(problem, made)
         graph = bring_integers_out(made.graph, problem.io)
         found = _measured(problem, point, graph)
@@ -74,14 +75,14 @@ def evaluate(problem: TuningProblem, point: Point) -> Outcome:
     return _result(found, answers, _reference(problem), f"{graph_digest(graph)} {point.optimize}")
 
 
-def model(problem: TuningProblem, point: Point) -> Graph:
+def model(problem: TuningProblem, point: Point, *, with_all: bool = False) -> Graph:
     """The graph of a point, as it is built for the board."""
-    return bring_integers_out(_made(problem, point).graph, problem.io)
+    return bring_integers_out(_made(problem, point, with_all).graph, problem.io)
 
 
 def sensitivities(problem: TuningProblem) -> Mapping[str, float]:
     """How much the outputs of the int8 model gain when a layer alone is computed in floats, in dB."""
-    known = _calibrated(problem, WHOLE, INT8)
+    known = _calibrated(problem, WHOLE, INT8, False)
     search = _search(known)
     return search.sensitivity(search.trial({}), weighted=True)
 
@@ -133,14 +134,14 @@ def _heaviest(amounts: Mapping[str, int]) -> LargestLayer | None:
     )
 
 
-def _made(problem: TuningProblem, point: Point) -> EvaluatedModel:
+def _made(problem: TuningProblem, point: Point, with_all: bool) -> EvaluatedModel:
     graph = _pruned(problem, point.left)
     if point.base == F32:
         return _as_it_is(graph)
     if point.base in FORMATS:
         narrowed = narrow(graph, FORMATS[point.base])
         return EvaluatedModel(narrowed.graph, [narrowed.names[name] for name in scores(graph)])
-    known = _calibrated(problem, point.left, point.base)
+    known = _calibrated(problem, point.left, point.base, with_all)
     search = _search(known)
     better = {name: level for name, level in point.better if name in search.layers}
     quantized = known.finish(search.formats(better)).quantized
@@ -169,9 +170,10 @@ def _pruned(problem: TuningProblem, left: int) -> Graph:
 
 
 @lru_cache(_KEPT)
-def _calibrated(problem: TuningProblem, left: int, base: str) -> Calibrated:
+def _calibrated(problem: TuningProblem, left: int, base: str, with_all: bool) -> Calibrated:
     settings = Settings(weights=INT4 if base == INT4 else "", io=problem.io)
-    return calibrated(_pruned(problem, left), problem.samples, settings, _quiet)
+    samples = [*problem.samples, *(problem.judged if with_all else ())]
+    return calibrated(_pruned(problem, left), samples, settings, _quiet)
 
 
 def _search(known: Calibrated) -> FormatSearch:

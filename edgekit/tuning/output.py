@@ -21,6 +21,7 @@ JOURNAL = "journal.jsonl"
 BOARD = "board.toml"
 SETTINGS = "edgekit.toml"
 REPORT = "report.html"
+EARLIER = "earlier"  # a folder for what another search chose, as long as nothing fits in this one
 
 
 @dataclass(frozen=True)
@@ -69,17 +70,26 @@ def claimed(folder: Path) -> Path:
     return folder
 
 
-def write(folder: Path, problem: TuningProblem, found: Tuned) -> None:
+def write(folder: Path, problem: TuningProblem, found: Tuned | None) -> None:
     """The report, and where a point fits, its model and what builds it as it was measured. All of it belongs
-    together, so all of it changes or nothing."""
+    together, so all of it changes or nothing. Where no point fits, the choice of an earlier search is set
+    aside."""
     model = f"{file_stem(problem.graph.name)}{ek_file.SUFFIX}"
     with transaction(folder) as changes:
+        if found is None or found.best is None:
+            for name in (model, BOARD, SETTINGS, REPORT):
+                if (folder / name).is_file() and (folder / model).is_file():
+                    changes.write(f"{EARLIER}/{name}", (folder / name).read_bytes())
+            changes.removed |= {model, BOARD, SETTINGS, REPORT}
+        if found is None:
+            return
         changes.write(REPORT, page.render(found).encode())
-        if found.best is None:  # what an earlier search chose holds no more
-            changes.removed |= {model, BOARD, SETTINGS}
+        changes.removed -= {REPORT}
+        if found.best is None:
             return
         point = found.best.point
-        ek_file.save(evaluate.model(problem, point), changes.new / model)
+        graph = evaluate.model(problem, point, with_all=found.best.with_all)
+        ek_file.save(graph, changes.new / model)
         changes.write(BOARD, board(problem.target).encode())
         changes.write(SETTINGS, _settings(problem, point).encode())
 

@@ -110,7 +110,8 @@ def _facts(found: Tuned) -> list[tuple[str, str]]:
     if best.result.accuracy is not None and found.budget.accuracy is not None:
         share = f"{best.result.accuracy:.2%} ±{interval(best.result):.1%}"
         facts.append(("accuracy", f"{share}, before {found.budget.accuracy:.2%}"))
-    return [*facts, ("tried", f"{len(found.tried)} variants, judged by {found.samples} samples")]
+    so_far = "" if found.is_finished else " so far: the search was not finished"
+    return [*facts, ("tried", f"{len(found.tried)} variants, judged by {found.samples} samples{so_far}")]
 
 
 def _flash(result: Result) -> float:

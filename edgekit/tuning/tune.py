@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,9 +19,9 @@ from edgekit.quantize.calibration.sample_batches import Sample
 from edgekit.quantize.gate import answer
 from edgekit.quantize.pruning.plan import macs
 from edgekit.tuning import evaluate
-from edgekit.tuning.budget import Budget, binding, costs, quality
+from edgekit.tuning.budget import Budget, binding, costs, is_as_good, quality
 from edgekit.tuning.journal import Journal
-from edgekit.tuning.problem import WHOLE, Count, Fault, LargestLayer, Point, Result, TuningProblem
+from edgekit.tuning.problem import INT4, INT8, WHOLE, Count, Fault, LargestLayer, Point, Result, TuningProblem
 from edgekit.tuning.search import TuningSearch
 from edgekit.tuning.workers import Cluster, InProcess, Processes, Workers
 
@@ -50,6 +50,7 @@ class TriedPoint:
     fits: bool  # within the budget
     on_front: bool  # no other point beats it
     share: float = 1.0  # of the multiplications that are left
+    with_all: bool = False  # are the ranges those of all samples? Else of those that do not judge
 
     @property
     def words(self) -> str:
@@ -82,6 +83,7 @@ class Tuned:
     samples: int  # that points are judged by
     pace: Pace | None = None
     file: str = ""  # of the model as it came
+    is_finished: bool = True  # else the search goes on, or was interrupted
 
     @property
     def is_certain(self) -> bool:
@@ -163,9 +165,16 @@ def hired(effort: Effort, progress: Progress) -> Workers:
 
 
 def tune(
-    given: TuningProblem, budget: Budget, effort: Effort, workers: Workers, journal: Path, progress: Progress
+    given: TuningProblem,
+    budget: Budget,
+    effort: Effort,
+    workers: Workers,
+    journal: Path,
+    keep: Callable[[Tuned | None], None],
+    progress: Progress,
 ) -> Tuned:
-    """Search, and write down each result as soon as it is there."""
+    """Search, and write down each result as soon as it is there. `keep` gets what was found so far, None
+    where that is nothing: before anything new is tried, whenever another point is the best, and at the end."""
     check_work(given.graph)
     progress("judging the model as it came")
     budget = replace(budget, accuracy=evaluate.reference(given))
@@ -174,19 +183,46 @@ def tune(
     progress("measuring how sensitive layers are")
     search = TuningSearch(budget, effort.seed, _sensitivity(given), macs(given.graph))
     notes = Journal(journal, given.digest)
+    kept: Point | None = None
     while points := search.next(effort.trials):
         new = [point for point in points if point not in notes.known]
         done = len(points) - len(new)
         progress(_progress(search, done, effort))
+        if new and not kept:  # an earlier search may have left something else
+            kept = search.best
+            keep(_tuned(given, search, is_finished=False) if search.results else None)
         for point, outcome in workers.run(given, new) if new else ():
             if isinstance(outcome, Fault) and outcome.fatal:
                 raise EdgeKitError(outcome.code, outcome.message, hint=outcome.hint)
             notes.add(point, outcome)
             done += 1
+            so_far = replace(
+                search, found=search.found | {one: notes.known[one] for one in points if one in notes.known}
+            )
             progress(_progress(search, done, effort))
+            if so_far.best != kept:
+                kept = so_far.best
+                keep(_tuned(given, so_far, is_finished=False))
         for point in points:
             search.add(point, notes.known[point])
-    return _tuned(given, search)
+    progress("calibrating what was chosen with all samples")
+    found = _with_all(given, _tuned(given, search, is_finished=True))
+    keep(found)
+    return found
+
+
+def _with_all(given: TuningProblem, found: Tuned) -> Tuned:
+    """The same with ranges of all samples for the point that was chosen, unless it loses by that, or does not
+    fit any more."""
+    best = found.best
+    if best is None or best.point.base not in (INT4, INT8):
+        return found
+    result = evaluate.evaluate(given, best.point, with_all=True)
+    if isinstance(result, Fault) or found.budget.excess(result) or not is_as_good(result, best.result):
+        return found
+    final = replace(best, result=result, with_all=True)
+    tried = tuple(final if one is best else one for one in found.tried)
+    return replace(found, tried=tried, best=final, closest=final if found.closest is best else found.closest)
 
 
 def _sensitivity(given: TuningProblem) -> Mapping[str, float]:
@@ -203,7 +239,7 @@ def _progress(search: TuningSearch, done: int, effort: Effort) -> str:
     return f"tried {search.tried + done} of {effort.trials}{fits}"
 
 
-def _tuned(given: TuningProblem, search: TuningSearch) -> Tuned:
+def _tuned(given: TuningProblem, search: TuningSearch, *, is_finished: bool) -> Tuned:
     faults = tuple(
         dict.fromkeys(
             f"{found.code} {found.message}" for found in search.found.values() if isinstance(found, Fault)
@@ -238,6 +274,7 @@ def _tuned(given: TuningProblem, search: TuningSearch) -> Tuned:
         len(given.judged),
         given.target.pace,
         given.graph.source.file,
+        is_finished,
     )
 
 
