@@ -174,7 +174,7 @@ def tune(
     progress: Progress,
 ) -> Tuned:
     """Search, and write down each result as soon as it is there. `keep` gets what was found so far, None
-    where that is nothing: before anything new is tried, whenever another point is the best, and at the end."""
+    where that is nothing: before anything new is tried, whenever another point is best, and at the end."""
     check_work(given.graph)
     progress("judging the model as it came")
     budget = replace(budget, accuracy=evaluate.reference(given))

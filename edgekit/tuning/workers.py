@@ -111,6 +111,8 @@ class Cluster:
         while left:
             if tries == 2 * _TRIES:
                 raise _died(left)
+            if tries:
+                time.sleep(min(self.patience / 20, 1))  # until the scheduler knows who is gone
             tries += 1
             with suppress(OSError, CancelledError):  # of a worker: `_able` looks for the scheduler
                 able = self._sent(problem)
@@ -154,7 +156,10 @@ class Cluster:
         able = self._able()
         if self.problem is None or self.problem.status != "finished":
             self.progress(f"sending the model and its samples to {len(able or self.versions)} workers")
-            self.problem = self.client.scatter(problem, workers=able, broadcast=True, hash=False)
+            try:
+                self.problem = self.client.scatter(problem, workers=able, broadcast=True, hash=False)
+            except (KeyError, ValueError):  # of the scheduler, which counts on a worker that has just died
+                raise ConnectionError from None
         return able
 
     def _able(self) -> list[str] | None:
