@@ -12,9 +12,12 @@ from support.work_bombs import BOMBS
 
 import edgekit
 from edgekit import EdgeKitError
+from edgekit.codegen.program import compile_graph
+from edgekit.core import target
 from edgekit.core.builder import Builder
 from edgekit.core.errors import Exit
 from edgekit.core.ops.pool2d import Pool2d
+from edgekit.core.ops.transpose import Transpose
 from edgekit.core.types import DType, Type
 
 SECONDS, MEMORY = 10, 2 << 30
@@ -61,6 +64,16 @@ def test_limits_can_be_raised(tmp_path: Path) -> None:
         assert edgekit.convert(path).nodes
     with pytest.raises(EdgeKitError):
         edgekit.convert(path)
+
+
+def test_dimensions_do_not_multiply_calls() -> None:
+    """Kernels have six loops, and what has more dimensions takes a call for each place in the others."""
+    builder = Builder()
+    x = builder.input("x", Type(DType.F32, (2,) * 26))
+    graph = builder.graph("net", [x], [builder.one(Transpose(tuple(range(26))[::-1]), x)])
+    with pytest.raises(EdgeKitError, match=r"walking 26 dimensions takes 1,048,576 calls of a kernel"):
+        compile_graph(graph, target.load("host"))
+    assert within_limits(lambda: edgekit.inspect(graph)) == 0  # without a plan
 
 
 def test_a_run_without_end_is_refused_by_what_simulates() -> None:

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import product
+from math import prod
+
+from edgekit.core import limits
 
 RANK = 6  # loops of the strided kernels; EK_RANK in runtime_c/include/edgekit/types.h
+
+_MAX_CALLS = 1 << 15  # of one operator: each is planned and printed
 
 Strides = tuple[int, ...]
 
@@ -51,6 +56,9 @@ def loops(
     sizes, strides = fold(shape, *operands)
     extra = max(0, len(sizes) - RANK)
     pad = max(0, RANK - len(sizes))
+    calls = prod(sizes[:extra])
+    message = f"walking {len(sizes)} dimensions takes {calls:,} calls of a kernel, more than {_MAX_CALLS:,}"
+    limits.refuse_beyond(_MAX_CALLS, calls, message)
     for outer in product(*(range(n) for n in sizes[:extra])):
         starts = tuple(sum(i * s for i, s in zip(outer, operand[:extra], strict=True)) for operand in strides)
         yield (1,) * pad + sizes[extra:], tuple((0,) * pad + s[extra:] for s in strides), starts
