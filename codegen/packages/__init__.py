@@ -147,22 +147,17 @@ def description(
 ) -> dict[str, Any]:
     """What templates get to know of a model: see _ports.py. Names are those that a package of this kind has,
     and none of `keywords`."""
-    taken = frozenset(keywords) | getattr(_kind(name), "keywords", frozenset())
+    kind: Any = _kind(name)
+    taken = frozenset(keywords) | getattr(kind, "keywords", frozenset())
     request = PackageRequest(program, "speed", "auto", None, content=content)
     values: dict[str, Any] = _file("_ports").values(request, types, taken)
     return values | {
-        "module": _module_name(name, program),
+        "module": kind.module(program) if name in _languages().languages() else program.name,
         "chip": _file("esp_idf").chip_of(program.target),
         "needs_fpu": _file("_board").needs_fpu(program),
         "has_sample_header": _file("_sample").fits_header(program),
         "image": _file("_helpers").image_input(program),
     }
-
-
-def _module_name(kind: str, program: Program) -> str:
-    """What programs import, where a package is a module of a language."""
-    name: str = _file("_ports").identifier(program.name, getattr(_kind(kind), "keywords", frozenset()))
-    return name
 
 
 def helpers_that_fit(name: str, program: Program) -> tuple[str, ...]:

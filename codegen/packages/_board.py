@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
 from typing import Any
 
 import edgekit
 from edgekit.codegen.compilation import build, sbom
 from edgekit.codegen.packages import Package, PackageRequest, _classes, _sample
+from edgekit.codegen.packages._platforms import platforms_of
 from edgekit.codegen.packages._words import meaning
+from edgekit.codegen.printing.names import apart
 from edgekit.codegen.printing.render import environment, model_origin
 from edgekit.codegen.program import Port, Program
 from edgekit.codegen.verification import verify
@@ -18,8 +23,6 @@ from edgekit.core.target import Target
 from edgekit.core.types import DType
 
 VERSION = "1.0.0"  # of what is packed: the first one
-# Names that sketches need for themselves.
-_TAKEN = frozenset({"best", "delay", "i", "micros", "start", "took"})
 # What a compiler defines where it may use the instructions of kernels, and words for them.
 _FLOATS = ("__ARM_FP", "floating point instructions")
 _HELIUM = ("__ARM_FEATURE_MVE", "Helium")
@@ -61,13 +64,13 @@ def options(request: PackageRequest) -> list[str]:
 def library(request: PackageRequest) -> dict[str, bytes]:
     """Sources and headers. Boards have megabytes of flash at most: weights are C text, for any builder."""
     made = build.generate(request.program, request.optimize, "c", request.test)
-    files = {path: data for path, data in made.items() if path.endswith((".c", ".h"))}
+    found = {path: data for path, data in made.items() if path.endswith((".c", ".h"))}
     if needs := _needs(request.program):
-        files[f"{request.program.name}_processor.c"] = render(request, "processor.c.j2", needs=needs)
+        found[f"{request.program.name}_processor.c"] = render(request, "processor.c.j2", needs=needs)
     if request.content.classes:
-        files[f"{request.program.name}_classes.h"] = _classes.header(request.program, request.content.classes)
-    files |= _sample.header(request)
-    return dict(sorted(files.items()))
+        found[f"{request.program.name}_classes.h"] = _classes.header(request.program, request.content.classes)
+    found |= _sample.header(request)
+    return dict(sorted(found.items()))
 
 
 def render(request: PackageRequest, template: str, **more: object) -> bytes:
@@ -84,6 +87,7 @@ def render(request: PackageRequest, template: str, **more: object) -> bytes:
         "package_version": VERSION,
         "origin": model_origin(program),
         "options": options(request),
+        "architectures": ",".join(platforms_of(program.target).arduino),
         "sizes": request.sizes,
         "compiler": request.compiler,
         "arena": Code(f"arena[{guard}_ARENA_SIZE]" if program.arena.size else "arena[1]"),
@@ -138,9 +142,19 @@ def _needs(program: Program) -> list[tuple[str, str]]:
     return list(dict.fromkeys(_NEEDS[isa] for isa in program.target.isa if isa in used & _NEEDS.keys()))
 
 
+@cache
+def _program_words() -> frozenset[str]:
+    """What programs that use the library call something by: identifiers of their templates."""
+    folder = files("edgekit.codegen.printing") / "templates" / "boards"
+    text = "".join((folder / name).read_text(encoding="utf-8") for name in ("example.c.j2", "Run.ino.j2"))
+    return frozenset(
+        re.findall(r"\b[a-z]\w*", re.sub(r"\{\{.*?\}\}|\{%.*?%\}|//.*|/\*.*?\*/|\".*?\"", " ", text))
+    )
+
+
 def _variable(port: Port) -> str:
-    """The name of an input or output in a program that uses the library; no port ends with an underscore."""
-    return f"{port.c}_" if port.c in _TAKEN else port.c
+    """The name of an input or output in a program that uses the library."""
+    return apart(port.c, _program_words())
 
 
 def _declared(program: Program, port: Port) -> Code:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import edgekit
 from edgekit.codegen.printing.render import environment
@@ -11,6 +11,7 @@ from edgekit.codegen.program import Program
 from edgekit.core.errors import EdgeKitError
 
 MAX_LENGTH = 256  # characters of a name
+_LONGEST_IN_JAVA = (1 << 16) - 1  # bytes of a string of Java
 _CONTROL = ("Cc", "Cs", "Zl", "Zp")  # Unicode's control characters, surrogates, and separators of lines
 
 
@@ -42,6 +43,21 @@ def header(program: Program, names: Sequence[str]) -> bytes:
         "classes": by_output(program, names),
     }
     return environment().get_template("classes.h.j2").render(known).encode()
+
+
+def in_java(names: Sequence[str]) -> Iterator[list[str]]:
+    """Names in groups that are a string each, with a line for each name."""
+    part: list[str] = []
+    size = 0
+    for name in names:
+        own = 3 * len(name.encode("utf-16-le")) // 2 + 1  # bytes in a class file, at most
+        if size + own > _LONGEST_IN_JAVA:
+            yield part
+            part, size = [], 0
+        part.append(name)
+        size += own
+    if part:
+        yield part
 
 
 def check_names(names: Sequence[str]) -> None:

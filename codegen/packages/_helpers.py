@@ -10,9 +10,9 @@ from edgekit.codegen.program import Program
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.escape import Code
 
-HELPER_WORDS = {
-    "image": "`putImage(source, model.input)`: an image, canvas, video or ImageData as input",
-    "audio": "`putAudio(samples, model.input)`: the last samples of sound as input",
+HELPER_WORDS = {  # how each is called, and what that does
+    "image": ("putImage(source, model.input)", "an image, canvas, video or ImageData as input"),
+    "audio": ("putAudio(samples, model.input)", "the last samples of sound as input"),
 }
 _CHANNELS = (1, 3, 4)
 # Of inputs that are taken for an image or for sound where nothing says so: features of sound are longer than

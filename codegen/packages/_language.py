@@ -83,6 +83,10 @@ class Language:
         """Names that mean something else in this language."""
         return frozenset(self.about.get("keywords", "").split())
 
+    def module(self, program: Program) -> str:
+        """What programs import: the model's name, but for what this language or its library has."""
+        return identifier(program.name, self.keywords | {*self.about.get("modules", "").split()})
+
     @property
     def _multi_platform(self) -> MultiPlatform | None:
         return _MULTI_PLATFORM.get(self.about.get("archive", ""))
@@ -133,7 +137,7 @@ class Language:
 
     def _path(self, key: str, program: Program) -> str:
         """A path of package.toml."""
-        path = str(self.about[key]).replace("NAME", identifier(program.name, self.keywords))
+        path = str(self.about[key]).replace("NAME", self.module(program))
         place = _shared_library.platform_of(program.target)
         if place and (words := self.about.get("platforms")):
             path = path.replace("PLATFORM", f"{words[place.system]}-{words[place.machine]}")
@@ -152,7 +156,7 @@ class Language:
     ) -> dict[str, bytes]:
         """The templates; `library` is the path of the compiled one."""
         program = request.program
-        known = values(request, self.about["types"], self.keywords) | more
+        known = values(request, self.about["types"], self.keywords) | {"id": self.module(program)} | more
         below = self.about.get("sources", "")
         known["compiled"] = [f"{below}/{p}" for p in sources(made, request.optimize) if p.endswith(".c")]
         known["library"] = library
@@ -163,7 +167,7 @@ class Language:
         headers = [f"{name}.h" for name in (program.name, *known["entries"])]
         known["public"] = sorted({path for header in headers for path in public_headers(made, header)})
         for port in known["outputs"]:
-            port["class_names"] = _class_names(str(self.about.get("class_names", "")), known["id"], port)
+            port["class_names"] = _class_names(str(self.about.get("class_names", "")), known, port)
         found: dict[str, bytes] = {}
         if request.content.classes and "class_header" in self.about:
             where = f"{self.about['class_header']}/{program.name}_classes.h"
@@ -178,7 +182,7 @@ class Language:
 
     def _in_wheel(self, request: PackageRequest, inside: Mapping[str, bytes]) -> dict[str, bytes]:
         """The files that belong together as a wheel, and the others beside it."""
-        name = identifier(request.program.name, self.keywords)
+        name = self.module(request.program)
         within = {path: data for path, data in inside.items() if path.startswith(f"{name}/")}
         tag = _shared_library.wheel_tag(request.program.target)
         summary = f"The neural network {request.program.name} of {model_origin(request.program)}"
@@ -186,10 +190,16 @@ class Language:
         return {p: d for p, d in inside.items() if p not in within} | {path: data}
 
 
-def _class_names(words: str, module: str, port: Mapping[str, Any]) -> str:
-    """What the names of an output's values are called: package.toml has it for an output PORT of NAME, or as
-    the language writes it, Port or port."""
-    spelled = {"NAME": module, "PORT": port["c"].upper(), "Port": port["pascal"], "port": port["c"]}
+def _class_names(words: str, known: Mapping[str, Any], port: Mapping[str, Any]) -> str:
+    """What the names of an output's values are called: package.toml has it for an output PORT of NAME, or of
+    the namespace SPACE, or as the language writes it, Port or port."""
+    spelled = {
+        "NAME": known["id"],
+        "SPACE": known["namespace"],
+        "PORT": port["c"].upper(),
+        "Port": port["pascal"],
+        "port": port["c"],
+    }
     return re.sub("|".join(spelled), lambda word: spelled[word[0]], words)
 
 

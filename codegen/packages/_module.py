@@ -105,7 +105,7 @@ def room(program: Program) -> str:
 
 def entry(program: Program, stack: int, threads: bool, brings_weights: bool = False) -> str:
     """The C file with the memory of a run, and the functions that JavaScript calls; it may bring weights."""
-    ports = [f"ek_port_{port.c}" for port in (*program.inputs, *program.outputs)]
+    ports = [f"ek_port0_{port.c}" for port in (*program.inputs, *program.outputs)]
     state = ["&ek_module_state"] * bool(program.states)
     arguments = [*(ports if program.ports == "caller" else ()), *state, "ek_module_arena"]
     return (

@@ -9,8 +9,9 @@ from typing import Any
 import edgekit
 from edgekit.codegen.compilation import build
 from edgekit.codegen.packages import PackageRequest
-from edgekit.codegen.packages._classes import by_output
+from edgekit.codegen.packages._classes import by_output, in_java
 from edgekit.codegen.packages._words import meaning
+from edgekit.codegen.printing.names import apart, build_target, namespace
 from edgekit.codegen.printing.render import model_origin
 from edgekit.codegen.program import Port
 from edgekit.codegen.verification import verify
@@ -32,6 +33,7 @@ def values(
     classes = by_output(program, request.content.classes)
     for port in ports:
         port["classes"] = list(classes.get(port["c"], ()))
+        port["java_classes"] = list(in_java(port["classes"]))
     for port, pascal in zip(ports, _pascal_case(port["c"] for port in ports), strict=True):
         port["pascal"] = pascal
     level = verify.LEVEL[request.optimize]
@@ -41,6 +43,9 @@ def values(
         "pascal": next(_pascal_case([program.name])),
         "lower": re.sub("[^a-z0-9]+", "-", program.name.lower()).strip("-") or "model",
         "guard": program.name.upper(),
+        "cmake_target": build_target(program.name),
+        "meson_target": build_target(program.name, "meson"),
+        "namespace": namespace(program.name),  # in C++
         "version": edgekit.__version__,
         "package_version": VERSION,
         "origin": model_origin(program),
@@ -53,6 +58,9 @@ def values(
         "has_halves": any(port["fraction"] for port in outputs),
         "classes": classes,  # names of values, by the output
         "has_state": bool(program.states),
+        "takes_batches": not program.states
+        and all(port["shape"][:1] == [1] and port["size"] for port in ports),
+        "is_quantized": any(value.type.quant for value in program.graph.values.values()),
         "state_bytes": program.state_bytes,
         "arena_bytes": program.arena_bytes,
         "align": program.target.align,
@@ -94,8 +102,7 @@ def _port(port: Port, kind: str, types: Mapping[str, str], keywords: Collection[
 
 def identifier(name: str, keywords: Collection[str]) -> str:
     """A name that is public in every language, and no keyword of this one."""
-    public = f"t{name}" if name.startswith("_") else name
-    return f"{public}_" if public in keywords else public
+    return apart(f"t{name}" if name.startswith("_") else name, keywords)
 
 
 def public_headers(made: Mapping[str, bytes], header: str) -> list[str]:

@@ -241,6 +241,7 @@ def _text(
         "version": edgekit.__version__,
         "inputs": inputs,
         "outputs": outputs,
+        "has_classes": bool(classes),
         "ranked": next((port["c"] for port in outputs if port["classes"]), outputs[0]["c"]),
         "one_input": len(inputs) == 1,
         "one_output": len(outputs) == 1,
@@ -366,6 +367,7 @@ def _manifest(
         "name": package_name(program),
         "version": "1.0.0",
         "description": f"{stem}: a neural network as WebAssembly, without dependencies",
+        "license": "UNLICENSED",  # until the owner of the network chooses one
         "type": "module",
         "exports": exports,
         "types": f"./{stem}.d.ts",

@@ -6,6 +6,7 @@ import json
 import re
 
 from edgekit.codegen.packages import Package, PackageRequest, _board
+from edgekit.codegen.packages._platforms import platforms_of
 from edgekit.codegen.printing.render import model_origin
 from edgekit.core.target import Target
 
@@ -38,7 +39,7 @@ def _manifest(request: PackageRequest) -> dict[str, object]:
         f"from {model_origin(program)}",
         "keywords": ["neural network", "edgekit"],
         "frameworks": "*",
-        "platforms": "*",
+        "platforms": list(platforms_of(program.target).platformio),
         "headers": f"{program.name}.h",
         "build": {"flags": _board.options(request), "srcFilter": filters},
     }

@@ -1,29 +1,44 @@
-"""Identifiers that C and C++ accept everywhere, made from the names of a model."""
+"""Identifiers that C, C++ and build systems accept everywhere, made from the names of a model.
+
+Names of a model never begin with ek_ and never end with an underscore: those of EdgeKit do (ADR 0157).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from functools import cache
+from importlib.resources import files
 
 from edgekit.core import escape
 
-# Keywords of C and C++, words that common compilers add or define as macros, and the names of generated code.
+# Keywords of C and C++, words that compilers and headers define as macros, and the names of generated code.
 _KEYWORDS = """
-alignas alignof and and_eq asm atomic auto bitand bitor bool break case catch char class co_await co_return
-co_yield compl concept const const_cast consteval constexpr constinit continue decltype default delete do
-double dynamic_cast else enum explicit export extern false far float for friend goto i386 if inline int
-linux long main mutable namespace near new noexcept not not_eq nullptr operator or or_eq private protected
-public register reinterpret_cast requires restrict return short signed sizeof static static_assert
-static_cast struct switch template this thread_local throw true try typedef typeid typename typeof
-typeof_unqual union unix unsigned using virtual void volatile while xor xor_eq
+alignas alignof and and_eq asm atomic auto bitand bitor bool break case catch char class co_await
+co_return co_yield compl complex concept const const_cast consteval constexpr constinit continue decltype
+default delete do double dynamic_cast else enum errno explicit export extern false far float for friend
+goto i386 if inline int linux long main math_errhandling mutable namespace near new noexcept noreturn not
+not_eq nullptr operator or or_eq private protected public register reinterpret_cast requires restrict
+return short signed sizeof static static_assert static_cast stderr stdin stdout struct switch template
+this thread_local throw true try typedef typeid typename typeof typeof_unqual union unix unsigned using
+virtual void volatile while xor xor_eq
 """
 RESERVED = frozenset({*_KEYWORDS.split(), "arena", "ram"})
-# A library's header must not be found in the place of one of these.
+# A library's header must not be found in the place of one of these: C, C++, POSIX and JNI include them.
 _SYSTEM = """
-assert complex ctype errno fenv float inttypes iso646 limits locale malloc math memory setjmp signal
-stdalign stdarg stdatomic stdbit stdbool stdckdint stddef stdint stdio stdlib stdnoreturn string strings
-tgmath threads time uchar unistd wchar wctype
+alloca assert auto_ptr binders complex corecrt crtdefs ctype endian errno features fenv float inttypes
+iso646 jni jni_md libintl limits locale malloc math memory nl_types pthread runetype sched semaphore
+setjmp signal stdalign stdarg stdatomic stdbit stdbool stdckdint stddef stdint stdio stdlib stdnoreturn
+string strings syscall syslimits tgmath threads time uchar unistd vadefs wchar wctype xlocale
 """
-HEADERS = frozenset(_SYSTEM.split())
+# Devices of Windows, which has no files with these names.
+_DEVICES = ("aux", "con", "nul", "prn", *(f"{port}{i}" for port in ("com", "lpt") for i in range(1, 10)))
+HEADERS = frozenset({*_SYSTEM.split(), *_DEVICES})
+# What build systems keep to themselves, and libraries that every program is linked with.
+_LINKED = "c dl gcc m rt util"
+_TARGETS = {
+    "cmake": f"all clean edit_cache help install package preinstall rebuild_cache test {_LINKED}",
+    "meson": f"all benchmark clean coverage dist help install reconfigure scanbuild test uninstall {_LINKED}",
+}
 LONGEST = 63  # characters that C99 promises to tell apart
 _LONGEST = 48
 _LONGEST_END = 16  # of that, behind what is left out in the middle
@@ -35,6 +50,27 @@ class Names(set[str]):
     def __init__(self, names: Iterable[str] = ()) -> None:
         super().__init__(names)
         self.numbers: dict[tuple[str, str], int] = {}
+
+
+def apart(name: str, taken: Collection[str]) -> str:
+    """A name of the model, with an underscore behind it where `taken` has this name already."""
+    return f"{name}_" if name in taken else name
+
+
+def build_target(name: str, system: str = "cmake") -> str:
+    """What a build system calls the library of this name."""
+    return apart(name, _TARGETS[system].split())
+
+
+def namespace(name: str) -> str:
+    """The namespace of C++ for a model: C's functions and variables are outside of all namespaces."""
+    return apart(name, global_names())
+
+
+@cache
+def global_names() -> frozenset[str]:
+    """What headers of C and C++ declare outside of namespaces: scripts/global_names.py."""
+    return frozenset((files("edgekit.codegen.printing") / "global_names.txt").read_text("utf-8").split())
 
 
 def identifier(

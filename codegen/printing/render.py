@@ -21,6 +21,7 @@ from edgekit.codegen.layer_functions import layer_functions
 from edgekit.codegen.lowering.branches import Loop
 from edgekit.codegen.printing import weights_blob
 from edgekit.codegen.printing.literal import crc_table, elements, lines, stored
+from edgekit.codegen.printing.names import build_target
 from edgekit.codegen.printing.parallel import job_fields, part_tables
 from edgekit.codegen.printing.pointers import Named, arena_lines
 from edgekit.codegen.printing.pools import pool_files
@@ -46,7 +47,13 @@ def render(program: Program, optimize: Optimize, weights: Weights = "auto") -> d
     content: dict[str, bytes] = {}
     for part in (program, *program.segments, *program.entries):
         content |= _library(part, optimize, binary)
-    cmake = {"p": program, "version": edgekit.__version__, "speed": optimize == "speed", "binary": binary}
+    cmake = {
+        "p": program,
+        "target": build_target(program.name),
+        "version": edgekit.__version__,
+        "speed": optimize == "speed",
+        "binary": binary,
+    }
     content["CMakeLists.txt"] = _text("CMakeLists.txt.j2", cmake).encode()
     if program.target.opencl:
         content |= gpu.render(

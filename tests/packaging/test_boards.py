@@ -135,6 +135,28 @@ def test_platformio_builds_what_its_manifest_says(optimize: Optimize, tmp_path: 
     assert_right(program, *platformio_library(package), tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("target", "platforms", "architectures"),
+    [
+        ("rp2040", {"raspberrypi"}, {"rp2040"}),
+        ("esp32-s3", {"espressif32"}, {"esp32"}),
+        ("cortex-m4", {"ststm32", "nordicnrf52", "teensy"}, {"stm32", "nrf52", "samd"}),
+        ("riscv32", {"espressif32"}, {"esp32"}),
+    ],
+)
+def test_libraries_are_for_boards_with_this_processor(
+    target: str, platforms: set[str], architectures: set[str], tmp_path: Path
+) -> None:
+    program = fit(accumulator(), targets.load(target), optimize="size")
+    manifest = json.loads((made("platformio", program, tmp_path, "size") / "library.json").read_text())
+    properties = (made("arduino", program, tmp_path, "size") / "library.properties").read_text()
+    named = set(re.findall(r"^architectures=(.*)$", properties, re.MULTILINE)[0].split(","))
+    assert platforms <= set(manifest["platforms"])
+    assert architectures <= named
+    is_arm = target.startswith(("cortex", "rp"))
+    assert ("espressif32" in manifest["platforms"]) == ("esp32" in named) == (not is_arm)
+
+
 def platformio_library(package: Path) -> tuple[list[Path], list[str]]:
     """The sources of a package, and how they are compiled."""
     build = json.loads((package / "library.json").read_text())["build"]

@@ -234,3 +234,35 @@ def test_integers_of_numbers_are_those_of_the_simulator(modules: Path) -> None:
     integer_ports.given(package)
     go("test", "-run", "TestQuantizes", folder=package)
     integer_ports.check(package)
+
+
+SLICES = """\
+package digits_test
+
+import (
+	"testing"
+
+	network "edgekit.local/digits"
+)
+
+func TestSlices(t *testing.T) {
+	model := network.New()
+	image, scores := make([]float32, network.XSize), make([]float32, network.YSize)
+	image[3] = 1
+	var expected [network.YSize]float32
+	model.Run((*[network.XSize]float32)(image), &expected)
+	if err := model.RunSlices(image, scores); err != nil || *(*[network.YSize]float32)(scores) != expected {
+		t.Fatal(err, scores)
+	}
+	err := model.RunSlices(image, scores[1:])
+	if err == nil || err.Error() != "y has 9 elements, the model takes 10" {
+		t.Fatal(err)
+	}
+}
+"""
+
+
+def test_slices_of_another_length_are_an_error(modules: Path) -> None:
+    package = modules / "go" / "digits"
+    (package / "slices_test.go").write_text(SLICES)
+    assert "--- PASS" in go("test", "-v", "-count=1", "-run", "TestSlices", ".", folder=package)

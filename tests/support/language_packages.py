@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -102,7 +103,7 @@ def check_ranked(said: str) -> None:
     """An example shows numbers, not bits."""
     rows = re.findall(r"^(\w+): (\d) is largest, (\S+)$", said, re.MULTILINE)
     assert [name for name, _, _ in rows] == [port.c for port in ranked()[0].outputs], said
-    found = [(int(index), pytest.approx(float(value), rel=1e-5)) for _, index, value in rows]
+    found: list[Any] = [(int(index), pytest.approx(float(value), rel=1e-5)) for _, index, value in rows]
     assert found == list(_LARGEST.values()), said
 
 
