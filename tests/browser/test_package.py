@@ -60,6 +60,13 @@ def test_npm_packs_what_is_needed(universal: Path, digits: Path) -> None:
         assert paths == {*entries, *loaded, "README.md"}
 
 
+def test_the_page_for_npm_reads_well_as_text_too(digits: Path, universal: Path) -> None:
+    """Nothing of it is escaped, and the package says whose it is."""
+    for made in (digits, universal):
+        assert "\\" not in (made / "README.md").read_text()
+        assert json.loads((made / "package.json").read_text())["license"] == "UNLICENSED"
+
+
 def test_large_weights_are_a_file_and_no_text(tmp_path: Path) -> None:
     require_module("ziglang")
     net = Net()

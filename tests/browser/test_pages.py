@@ -19,7 +19,7 @@ from support.sites import STRICT, site
 from support.tools import require_module
 
 from edgekit.core import simulate
-from edgekit.core.ops.arithmetic import Neg
+from edgekit.core.ops.arithmetic import Mul, Neg
 from edgekit.core.types import DType
 
 LOOK = Path(__file__).parent / "look.mjs"
@@ -271,6 +271,24 @@ def test_the_page_names_classes_that_the_package_has(chromium: Browser, tmp_path
     assert visit.errors == []
     assert len(visit.result) == 5
     assert set(visit.result) <= set(CLASSES)
+    assert "Names of classes" not in (made / "demo.html").read_text()  # asked for where there are none
+
+
+def test_the_page_shows_as_many_digits_as_float32_has(chromium: Browser, tmp_path: Path) -> None:
+    net = Net(DType.F32)
+    made = package(net.done(net(Mul(), net.x(1, 3), np.float32([0.1, 0.3, 0.7]), name="y")), tmp_path / "out")
+    look = tmp_path / "look.mjs"
+    look.write_text(
+        "export default async (page) => {\n"
+        '  await page.waitForSelector("#run:enabled");\n'
+        '  return page.$eval("#result", (result) => result.textContent);\n'
+        "};\n"
+    )
+    with site(made) as url:
+        visit = chromium.visit(f"{url}/demo.html", look)
+    numbers = visit.result.split("\n")[1].split()
+    assert len(numbers) == 3
+    assert all(len(number.lstrip("-0.")) <= 7 for number in numbers)
 
 
 @pytest.mark.parametrize("name", ["digits", "universal"])

@@ -28,6 +28,7 @@ from support.language_packages import (
 from support.nets import Net
 from support.tools import ROOT, require, require_module
 
+import edgekit
 from edgekit import EdgeKitError
 from edgekit.codegen import packages
 from edgekit.codegen.lowering.compact_weights import fit
@@ -260,6 +261,37 @@ def test_python_takes_unusual_types_and_names(tmp_path: Path, monkeypatch: pytes
         np.testing.assert_array_equal(x.view(np.uint8).reshape(-1), y.view(np.uint8).reshape(-1))
     with pytest.raises(ValueError, match="fn has values beyond those of uint8"):
         module.Model().run(*given[:4], [300, 1, 2], *given[5:])
+
+
+def test_python_takes_batches(
+    digits: Program, test: SelfTest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each sample gives what it gives alone."""
+    require("gcc")
+    model = imported("digits", installed(digits, tmp_path, test), monkeypatch).Model()
+    batch = np.concatenate([sample["x"] for sample in test.samples[:4]])
+    assert batch.shape == (4, 64)
+    alone = [model.run(row).y for row in batch]
+    np.testing.assert_array_equal(model.run(batch).y, np.concatenate(alone))
+    assert model.run(batch[:0]).y.shape == (0, 10)
+    assert model.run(batch[0]).y.shape == (1, 10)
+    for wrong in (batch[:, :32], batch.reshape(2, 128), batch[None]):
+        with pytest.raises(ValueError, match="x has shape"):
+            model.run(wrong)
+
+
+def test_python_refuses_nan_for_integers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model of floats gives NaN where it gets it."""
+    require("gcc")
+    samples = {"x": np.random.default_rng(0).standard_normal((8, 64)).astype(np.float32)}
+    quantized, _ = edgekit.quantize_model(small().graph, samples)
+    program = fit(quantized.with_name("integers"), targets.load("host"))
+    given = np.full((1, 64), np.nan, np.float32)
+    model = imported("integers", installed(program, tmp_path), monkeypatch).Model()
+    with pytest.raises(ValueError, match="x has NaN"):
+        model.run(given)
+    floats = imported("floats", installed(small(name="floats"), tmp_path), monkeypatch).Model()
+    assert np.isnan(floats.run(given).y).all()
 
 
 def test_python_keeps_states(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
