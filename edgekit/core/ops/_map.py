@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
+from math import prod
 from typing import ClassVar
 
 import numpy as np
@@ -20,6 +21,8 @@ from edgekit.core.reasons import OperandError
 from edgekit.core.types import Array, DType, Type, Value
 from edgekit.core.value_ranges import Known, Pairs, Range, channels, together
 
+# Elements that are computed at once, where no operand repeats: formulas of many steps take memory for each.
+_BLOCK = 1 << 22
 # The type in which C computes a formula: small floats in float, small integers in 32 bits.
 _COMPUTE = (
     {d: DType.F32 for d in DType if d.is_float}
@@ -106,11 +109,21 @@ class Map(Op):
 
     def eval(self, *ins: Array) -> tuple[Array, ...]:
         """Floats narrower than float32 are computed in float32, by the very formula of C."""
+        shape = np.broadcast_shapes(*(x.shape for x in ins))
+        if prod(shape) <= _BLOCK or any(x.size != 1 and x.shape != shape for x in ins):
+            return (self._evaluated_at_once(*ins),)
+        flat = [x.reshape(-1) for x in ins]
+        ends = range(0, prod(shape), _BLOCK)
+        parts = ([x if x.size == 1 else x[i : i + _BLOCK] for x in flat] for i in ends)
+        return (np.concatenate([self._evaluated_at_once(*part) for part in parts]).reshape(shape),)
+
+    def _evaluated_at_once(self, *ins: Array) -> Array:
         dtypes = [DType.of(x.dtype) for x in ins]
         dtype = self.result(*dtypes)
         with np.errstate(all="ignore"):
             y = self._as_in_c(dtypes, ins) if any(_narrow(x) for x in ins) else self.compute(*ins)
-            return (np.asarray(y).astype(dtype.numpy, copy=False),)
+            result: Array = np.asarray(y).astype(dtype.numpy, copy=False)
+            return result
 
     def in_c(self, *ins: Array) -> tuple[Array, ...]:
         dtypes = [DType.of(x.dtype) for x in ins]
