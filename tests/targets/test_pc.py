@@ -1,5 +1,7 @@
 """The emulated PC: programs get arguments and input, give output and an exit code, and a crash is one."""
 
+import re
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -43,6 +45,19 @@ int main(void)
 }
 """
 ELSEWHERE = '__attribute__((section("fast"))) int number = 42; int main(void) { return number; }'
+# Which Clang makes gathers of, where they may.
+LOOKUP = """\
+static int table[64], y[64];
+static const unsigned char at[64] = {3};
+int main(void)
+{
+    for (int i = 0; i < 64; i++)
+        table[i] = 39 + i;
+    for (int i = 0; i < 64; i++)
+        y[i] = table[at[i]];
+    return y[0];
+}
+"""
 CRASH = "int main(void) { __builtin_trap(); }"
 
 
@@ -53,9 +68,9 @@ def emulated(compiler: str) -> Target:
     return runner.here(targets.with_runner(target, target.emulator))
 
 
-def built(text: str, target: Target, folder: Path) -> Path:
+def built(text: str, target: Target, folder: Path, level: str = "-O0") -> Path:
     (folder / "main.c").write_text(text)
-    flags = [*target.cflags, *runner.compile_flags(target), "main.c", "-o", "main"]
+    flags = [level, *target.cflags, *runner.compile_flags(target), "main.c", "-o", "main"]
     runner.link(target, toolchain.find(target), flags, folder)
     return folder / "main"
 
@@ -71,6 +86,14 @@ def test_a_program_gets_what_it_is_given(compiler: str, tmp_path: Path) -> None:
 def test_a_program_finds_what_it_has_the_address_of(compiler: str, tmp_path: Path) -> None:
     target = emulated(compiler)
     assert runner.run(target, built(ADDRESS, target, tmp_path), []).code == 42
+
+
+def test_compilers_make_no_gathers(tmp_path: Path) -> None:
+    target = emulated("clang")
+    program = built(LOOKUP, target, tmp_path, "-O3")
+    assert runner.run(target, program, []).code == 42
+    said = subprocess.run([require("objdump"), "-d", program], capture_output=True, text=True, check=True)
+    assert not re.search(r"\bvp?gather", said.stdout)
 
 
 def test_data_that_would_be_zeros_are_seen(tmp_path: Path) -> None:
