@@ -64,6 +64,17 @@ size_t fwrite(const void *data, size_t size, size_t count, FILE *file)
     return size ? transfer(WRITE, (uintptr_t)data, size * count, file) / size : 0;
 }
 
+#if defined(__arm__)
+int raise(int signal);
+
+/* What divisions of 64 bits call where the divisor is 0. */
+int raise(int signal)
+{
+    call(EXIT, 128 + signal, 0, 0);
+    return signal;
+}
+#endif
+
 __attribute__((used, noreturn)) void begin(intptr_t *stack);
 
 /* The number of words of the command line lies on the stack, and the words behind it. */

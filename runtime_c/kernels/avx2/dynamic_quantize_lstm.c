@@ -6,10 +6,10 @@
 /* With VNNI.
  * @as avxvnni/dynamic_quantize_lstm
  * @when size % 16 == 0 */
-/* Thirty-two sums at a time.
+/* Thirty-two sums at a time, of two gates where they have no more.
  * @as avx512/dynamic_quantize_lstm
- * @when size % 32 == 0
- * @pack r: G O/32! I/4! o32 i4 */
+ * @when size % 16 == 0
+ * @pack r: O/32! I/4! o32 i4 */
 /* By SDOT.
  * @as dotprod/dynamic_quantize_lstm
  * @when size % 16 == 0 */
@@ -17,6 +17,9 @@
  * @as i8mm/dynamic_quantize_lstm
  * @when size % 16 == 0
  * @pack r: G O/16! I/8! o16 i8 */
+/* In WebAssembly with relaxed vectors.
+ * @as relaxed/dynamic_quantize_lstm
+ * @when size % 16 == 0 */
 /* In WebAssembly and by NEON without dot products, two weights of a sum side by side.
  * @as wasm/dynamic_quantize_lstm, neon/dynamic_quantize_lstm, neon32/dynamic_quantize_lstm
  * @when size % 16 == 0
