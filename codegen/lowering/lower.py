@@ -15,6 +15,7 @@ from edgekit.codegen.kernels.kernel_files import Variant
 from edgekit.codegen.kernels.pack import blocks, is_tiled
 from edgekit.codegen.kernels.sources import Kernel, instance_of, variant_of
 from edgekit.codegen.lowering.call_rules import rewritten
+from edgekit.codegen.lowering.empty import steps_of
 from edgekit.codegen.lowering.fuse import fuse_sums
 from edgekit.codegen.lowering.half_in_float32 import in_float32
 from edgekit.codegen.lowering.loops import body_of, inlined
@@ -107,7 +108,7 @@ def layer_of(graph: Graph, node: Node) -> LoweredLayer:
     """The calls of a node, as its operator says."""
     ins = [Arg(name, graph.values[name]) for name in node.inputs]
     outs = [Arg(name, graph.values[name]) for name in node.outputs]
-    return LoweredLayer(node, tuple(node.op.lower(ins, outs)))
+    return LoweredLayer(node, tuple(steps_of(node.op, ins, outs)))
 
 
 def in_best_order(graph: Graph, layers: Sequence[LoweredLayer], ports: Ports) -> Lowered:

@@ -70,7 +70,8 @@ def as_convolution(layer: LoweredLayer, graph: Graph, target: Target) -> Lowered
     op = layer.node.op
     match layer.steps:
         case [Call() as call] if isinstance(op, ConvTranspose2d) and variant_of(call, target).isa == "ref":
-            operands = [Arg(name, graph.values[name]) for name in layer.node.inputs]
+            bias = layer.node.inputs[2]
+            operands = [*call.args[:2], Arg(bias, graph.values[bias])]
             steps = _steps(op, operands, call)
             isa = variant_of(steps[0], target).isa if steps else "ref"
             if isa not in (_SLOW_FLOATS if call.types.get("T") else ("ref",)):

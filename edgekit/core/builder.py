@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from edgekit.core import limits
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph, GroupwiseWeights, Node, Source, State
-from edgekit.core.ops import Op
+from edgekit.core.ops import Op, without_elements
 from edgekit.core.reasons import reason_of
 from edgekit.core.types import Array, DType, Quant, Type, Value, type_of
 
@@ -144,7 +144,7 @@ class Builder:
         if is_constant:
             self._charge_work(op, types, results, inputs)
             self._charge(sum(result.bytes for result in results))
-            arrays = op.eval(*(x for x in data if x is not None))
+            arrays = without_elements(results) or op.eval(*(x for x in data if x is not None))
             self.note_widened(types[0], results[0])
             for name, result, array in zip(outputs, results, arrays, strict=True):
                 check_result(op, result, array)

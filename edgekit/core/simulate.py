@@ -12,6 +12,7 @@ from edgekit.core.builder import check_result
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.input_ranges import input_ranges
 from edgekit.core.ir import Graph, Node
+from edgekit.core.ops import without_elements
 from edgekit.core.types import Array, Type
 
 _SILENT = partial(np.errstate, all="ignore")  # floats overflow in C without a word, too
@@ -94,7 +95,8 @@ def _computed(graph: Graph, node: Node, values: Mapping[str, Array]) -> dict[str
     ins, outs = [graph.type(name) for name in node.inputs], [graph.type(name) for name in node.outputs]
     is_quantized = any(t.quant is not None for t in (*ins, *outs))
     evaluate = node.op.in_c if graph.quantizes else node.op.eval
-    results = node.op.integer(args, ins, outs) if is_quantized else evaluate(*args)
+    nothing = without_elements(outs)
+    results = nothing or (node.op.integer(args, ins, outs) if is_quantized else evaluate(*args))
     return dict(zip(node.outputs, results, strict=True))
 
 

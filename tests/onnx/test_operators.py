@@ -162,6 +162,18 @@ INDEXING = (
     node_case("Compress", X, np.array([False, True, True])),
     node_case("NonZero", X > 0, variable=()),
 )
+# Of dimensions that are empty, or as short as transforms can be.
+SHORT_ONES = (
+    *(node_case("MatMul", np.zeros(a, F32), np.zeros(b, F32), variable=v)
+      for a, b in (((0, 2), (2, 3)), ((3, 0), (0, 4)), ((2, 3, 0), (0, 4)), ((3, 2), (2, 0)))
+      for v in ((0,), (0, 1))),
+    *(node_case("Gemm", np.zeros(a, F32), np.zeros(b, F32), _f(1, 2, 3), variable=v)
+      for a, b in (((0, 2), (2, 3)), ((2, 0), (0, 3)))
+      for v in ((0,), (0, 1, 2))),
+    *(node_case("DFT", np.stack([X[:2, :n]] * parts, -1), None, np.array(1), inverse=inverse)
+      for n in (1, 2, 3) for parts in (1, 2) for inverse in (0, 1)),
+    *(node_case("DFT", X[:2, :n, None], None, np.array(1), onesided=1) for n in (1, 2, 3)),
+)  # fmt: skip
 RESIZING = tuple(
     node_case(
         "Resize", IMAGE, None, _f(1, 1, s, t), mode=mode, coordinate_transformation_mode=how, antialias=aa
@@ -173,7 +185,7 @@ RESIZING = tuple(
 )
 
 
-@pytest.mark.parametrize("case", [*ELEMENTWISE, *MOVEMENT, *INDEXING, *RESIZING], ids=str)
+@pytest.mark.parametrize("case", [*ELEMENTWISE, *MOVEMENT, *INDEXING, *SHORT_ONES, *RESIZING], ids=str)
 def test_import_computes_what_the_specification_says(case: NodeCase) -> None:
     model, inputs = node_model(case)
     graph = convert(model, reference=True)

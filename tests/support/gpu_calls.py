@@ -11,6 +11,7 @@ from support.opencl import arguments
 from edgekit.codegen.gpu.ast import GpuKernel
 from edgekit.codegen.gpu.use import CONSTANTS, GpuCall, UnsupportedError, use_of
 from edgekit.codegen.gpu.wgsl import module
+from edgekit.codegen.lowering.lower import layer_of
 from edgekit.codegen.printing.literal import restored, stored
 from edgekit.core import simulate
 from edgekit.core.ir import Graph, Node
@@ -134,8 +135,7 @@ def _is_known(graph: Graph, name: str, found: Computed) -> bool:
 
 
 def _steps(graph: Graph, node: Node) -> Sequence[Step]:
-    ins, outs = ([Arg(n, graph.values[n]) for n in names] for names in (node.inputs, node.outputs))
-    return node.op.lower(ins, outs)
+    return layer_of(graph, node).steps
 
 
 def _tensor(arg: Arg, tensors: dict[str, Array]) -> Array:

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import ClassVar
 
+import numpy as np
+
 from edgekit.core.layouts import Layout, Want
 from edgekit.core.reasons import OperandError
 from edgekit.core.types import Array, DType, Type, Value
@@ -178,6 +180,11 @@ class Op:
     def narrowed(self, ins: Sequence[Array], out: Array) -> Op:
         """The operator without the channels of operands and of the result that are not kept."""
         return self
+
+
+def without_elements(outs: Sequence[Type]) -> tuple[Array, ...] | None:
+    """The results of any operator, where none has an element: then there is nothing to compute."""
+    return None if any(y.size for y in outs) else tuple(np.empty(y.shape, y.dtype.numpy) for y in outs)
 
 
 @dataclass(frozen=True)

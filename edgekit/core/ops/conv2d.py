@@ -180,7 +180,7 @@ class Conv2d(Linear):
         patches = window.patches(x.astype(wide), 0.0)
         outputs, k_h, k_w, depth = w.shape
         grouped = patches.reshape(*patches.shape[:5], self.groups, depth)
-        weights: Array = w.astype(wide).reshape(self.groups, -1, k_h, k_w, depth)
+        weights: Array = w.astype(wide).reshape(self.groups, outputs // self.groups, k_h, k_w, depth)
         if is_narrow(x, w) or self.groups > k_h * k_w * depth:
             rows, columns = (window.inside(axis, x.shape[1 + axis]) for axis in (0, 1))
             sums = _sums_in_order(grouped, rows, columns, weights, b.astype(wide))

@@ -47,8 +47,6 @@ class Cumulative(Op):
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         (x,), (y,) = ins, outs
         shape = x.type.shape
-        if x.type.size == 0:
-            return []
         formula = Add() if self.kind == "sum" else Mul()
         return [
             Call(

@@ -72,7 +72,7 @@ class Dense(Linear):
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         x, w, b = ins
         outputs, inputs = w.type.shape
-        rows = x.type.size // inputs if inputs else outs[0].type.size // max(outputs, 1)
+        rows = x.type.size // inputs
         if x.type.quant is not None:
             rule = requantization(ins, outs[0], self.lo, self.hi, dense=True)
             return [

@@ -90,7 +90,8 @@ class GatherND(Op):
         rank = index.ndim - 1
         places = [cells(rank, i, n) for i, n in enumerate(index.shape[: self.batch])]
         places += [clamped(index[..., c], x.shape[self.batch + c]) for c in range(index.shape[-1])]
-        return (x[tuple(places)] if places else np.broadcast_to(x, (*index.shape[:-1], *x.shape)),)
+        shape = (*index.shape[:-1], *x.shape[self.batch + index.shape[-1] :])
+        return (np.broadcast_to(x[tuple(places)] if places else x, shape),)
 
     def work(self, ins: Sequence[Type], outs: Sequence[Type]) -> int:
         """Scattered reads."""

@@ -170,8 +170,6 @@ def _integers(
 
 def _rows(kernel: str, ins: Sequence[Arg], outs: Sequence[Arg], epsilon: float) -> list[Step]:
     x = ins[0].type
-    if x.size == 0:
-        return []
     n = x.shape[-1]
     if x.quant is not None:
         return [_integer_rows(ins, outs[0], epsilon, centre=kernel == "layer_norm")]

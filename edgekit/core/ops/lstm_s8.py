@@ -57,7 +57,7 @@ class LstmS8(Op):
         projected = ins[8].shape[:1] != (0,)
         require(peepholes in (0, 3), f"has 3 peepholes or none, not {peepholes}")
         require(norms in (0, gates) and len(self.guards) == norms, f"has {norms} normalizations")
-        require(size > 0 or not norms, "normalizes nothing")
+        require(size > 0, f"has no cells in {c}")
         require(all(0 < guard < 2**31 for guard in self.guards), "has variances above 0")
         require(projected or outputs == size, f"state {h} and cells {c} differ in size")
         all_gates = gates * size

@@ -34,6 +34,10 @@ class MatMul(Op):
             len(ins) == 2 and all(t.rank >= 2 for t in ins),
             f"takes two matrices, got {', '.join(map(str, ins))}",
         )
+        for t, perm in zip(ins, (self.perm_a, self.perm_b), strict=True):
+            require(
+                not perm or sorted(perm) == [*range(t.rank)], f"{perm} is no order of the dimensions of {t}"
+            )
         a, b = (_permuted(t.shape, perm) for t, perm in zip(ins, (self.perm_a, self.perm_b), strict=True))
         require(ins[0].dtype == ins[1].dtype, f"operands differ in type: {ins[0]} and {ins[1]}")
         dtype = ins[0].dtype
@@ -84,8 +88,6 @@ class MatMul(Op):
 
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         (y,) = outs
-        if y.type.size == 0:
-            return []
         *batch, rows, columns = y.type.shape
         a, b = (
             _operand(x.type, perm, batch) for x, perm in zip(ins, (self.perm_a, self.perm_b), strict=True)

@@ -55,7 +55,12 @@ class Pool2d(Op):
             f"{self.kind} is not defined on {x}",
         )
         height, width = self.window.out(x.shape[1], x.shape[2])
-        return (replace(x, shape=(x.shape[0], height, width, x.shape[3])),)
+        y = replace(x, shape=(x.shape[0], height, width, x.shape[3]))
+        require(
+            x.quant is None or y.size == 0 or self.has_integers([Value(x)]),
+            f"the {self.kind} of a window over {x} is of no cell, which is no integer",
+        )
+        return (y,)
 
     def eval(self, *ins: Array) -> tuple[Array, ...]:
         (x,) = ins
@@ -106,24 +111,29 @@ class Pool2d(Op):
     def has_integers(self, ins: Sequence[Value]) -> bool:
         """A mean divides by something."""
         _, height, width, _ = ins[0].type.shape
-        return self.kind == "max" or (self.kind == "mean" and self.counts(height, width).min(initial=1) > 0)
+        counts = self._counts(height, width)
+        return self.kind == "max" or (self.kind == "mean" and all(n.min(initial=1) > 0 for n in counts))
 
     def counts(self, height: int, width: int) -> Array:
         """Cells that the mean of each window divides by: rows times columns."""
-        outs = self.window.out(height, width)
-        inside = []
-        for axis, (n, out) in enumerate(zip((height, width), outs, strict=True)):
-            first = np.arange(out)[:, None] * self.strides[axis] - self.pads[axis]
-            cells = first + np.arange(self.size[axis]) * self.dilations[axis]
-            known = (cells >= -self.counted[axis]) & (cells < n + self.counted[axis + 2])
-            inside.append(known.sum(axis=1))
-        return np.multiply.outer(*inside)  # type: ignore[no-any-return]  # arrays in, array out
+        rows, columns = self._counts(height, width)
+        return rows[:, None] * columns
+
+    def _counts(self, height: int, width: int) -> tuple[Array, Array]:
+        """How many rows and columns of each window count."""
+        sides = zip((height, width), self.window.out(height, width), strict=True)
+        rows, columns = (self._counts_along(axis, n, out) for axis, (n, out) in enumerate(sides))
+        return rows, columns
+
+    def _counts_along(self, axis: int, n: int, out: int) -> Array:
+        step, first = self.dilations[axis], np.arange(out) * self.strides[axis] - self.pads[axis]
+        tap = np.maximum(-((first + self.counted[axis]) // step), 0)  # the first one that counts
+        last = np.minimum((n + self.counted[axis + 2] - 1 - first) // step, self.size[axis] - 1)
+        return np.asarray(np.maximum(last - tap + 1, 0))
 
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         (x,), (y,) = ins, outs
         dtype = x.type.dtype
-        if y.type.size == 0:
-            return []
         kind = "max" if self.kind == "max" else "sum"
         if self.kind == "mean" and x.type.quant is not None:
             return [self._integer_mean(x, y)]
@@ -222,8 +232,6 @@ class ArgMaxPool2d(Op):
 
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         (x,), (y,) = ins, outs
-        if y.type.size == 0:
-            return []
         params = image_params(x.type, y.type, self.window)
         params |= dict(zip(("place_n", "place_h", "place_w", "place_c"), self.steps, strict=True))
         return [Call(kernel="argmaxpool2d", types={"T": x.type.dtype}, args=(x, y), params=params)]

@@ -110,7 +110,7 @@ class Reduce(Op):
 
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         (x,), (y,) = ins, outs
-        if x.type.quant is not None and self.kind not in ("max", "min") and y.type.size:
+        if x.type.quant is not None and self.kind not in ("max", "min"):
             return [self._integer_total(x, y)]
         return reduction(x, y, self.kind, self.axes, self.narrow)
 
@@ -184,34 +184,35 @@ def formula(kind: str, dtype: DType, narrow: bool = False) -> str:
 
 def _walk(shape: Sequence[int], axes: Sequence[int]) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
     """(size, stride) of the dimensions that stay, and of those that are reduced; neighbours are one."""
-    strides = contiguous(shape)
-    # A dimension that is reduced has stride 0 in y, so that only equal neighbours fold.
-    marks = tuple(0 if i in axes else s for i, s in enumerate(strides))
-    sizes, (steps, kept) = fold(shape, strides, marks)
-    dims = list(zip(sizes, steps, kept, strict=True))
+    dims = list(zip(*_folded(shape, axes), strict=True))
     return [(n, s) for n, s, k in dims if k], [(n, s) for n, s, k in dims if not k]
 
 
 def _loops(shape: Sequence[int], axes: Sequence[int], narrow: bool) -> tuple[Strides, Strides, Strides]:
     """Sizes of the loops of the kernels, their strides, and 0 for those that are reduced."""
+    sizes, steps, kept = _folded(shape, axes)
+    if not sizes or (narrow and kept[-1] == 0):  # lanes would take the elements in another order
+        return (*sizes, 1), (*steps, 1), (*kept, 1)
+    return sizes, steps, kept
+
+
+def _folded(shape: Sequence[int], axes: Sequence[int]) -> tuple[Strides, Strides, Strides]:
+    """Sizes of dimensions, of which neighbours are one where they can; their strides, and 0 for those that
+    are reduced."""
+    if 0 in shape:  # nothing is reduced to each result
+        return (prod(n for i, n in enumerate(shape) if i not in axes), 0), (0, 1), (1, 0)
     strides = contiguous(shape)
     # A dimension that is reduced has stride 0 in y, so that only equal neighbours fold.
     marks = tuple(0 if i in axes else s for i, s in enumerate(strides))
     sizes, (steps, kept) = fold(shape, strides, marks)
-    if not sizes or (narrow and kept[-1] == 0):  # lanes would take the elements in another order
-        return (*sizes, 1), (*steps, 1), (*kept, 1)
     return sizes, steps, kept
 
 
 def reduction(x: Arg, y: Arg, kind: str, axes: Sequence[int], narrow: bool = False) -> list[Step]:
     """The kernel call of a reduction: over what stays, then over what is reduced. The last dimension is the
     inner loop either way: many results advance together, or one result in several lanes."""
-    if y.type.size == 0:
-        return []
     shape = x.type.shape
     sizes, steps, kept = _loops(shape, axes, narrow)
-    if 0 in shape:  # nothing is reduced to each result
-        sizes, steps, kept = (y.type.size, 0), (0, 1), (1, 0)
     rows = kept[-1] == 0
     outer = [(n, s) for n, s, k in zip(sizes, steps, kept, strict=True) if k != 0]
     inner = [(n, s) for n, s, k in zip(sizes, steps, kept, strict=True) if k == 0]

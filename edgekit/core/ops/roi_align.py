@@ -100,8 +100,6 @@ class RoiAlign(Op):
 
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         x, boxes, _ = ins
-        if outs[0].type.size == 0:
-            return []
         return [
             Call(
                 kernel="roi_align",

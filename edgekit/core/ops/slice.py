@@ -49,7 +49,7 @@ class Slice(Op):
         (x,), (y,) = ins, outs
         dense = contiguous(x.type.shape)
         strides = tuple(s * step for s, step in zip(dense, self.steps, strict=True))
-        start = sum(s * first for s, first in zip(dense, self.starts, strict=True)) if y.type.size else 0
+        start = sum(s * first for s, first in zip(dense, self.starts, strict=True))
         if fold(self.shape, strides) in (((), ((),)), ((y.type.size,), ((1,),))):
             return [View(y, x, start * x.type.dtype.bytes)]
         return copy(x, y, self.shape, strides, contiguous(self.shape), x_start=start)

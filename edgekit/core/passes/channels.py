@@ -70,7 +70,13 @@ class PrunableLayer:
             return None
         w, b = (graph.data(name) for name in node.inputs[1:])
         x = graph.values[node.inputs[0]]
-        if w is None or b is None or x.data is not None or not (x.type.dtype.is_float or x.type.quant):
+        if (
+            w is None
+            or b is None
+            or not w.size
+            or x.data is not None
+            or not (x.type.dtype.is_float or x.type.quant)
+        ):
             return None
         if x.type.quant is None and graph.type(node.inputs[1]).quant:  # its scales are not cut
             return None

@@ -11,6 +11,8 @@
  *   EK_ZERO(text)       text, where groups of weights have zero points; else nothing
  *   EK_TAIL             adds them
  *   EK_MATH_T(exp)(x)   ek_exp_f32(x)         EK_EXPR            formula of an elementwise operator
+ * Results have elements, and contractions have products: sizes are 1 or more. What is reduced, scattered, padded or stepped through
+ * may be empty (docs/adr/0152).
  */
 #ifndef EDGEKIT_GENERIC_H
 #define EDGEKIT_GENERIC_H
