@@ -36,7 +36,7 @@ _BLOCK_BYTES = 1 << 20
 class Driver:
     """Programs with different names, compiled for one target into one executable in `folder`, where their
     sources are. No process runs two of them: a crash is the fault of the program that ran. `seconds` is what
-    a sample may take."""
+    a process may take, and `each` more for every sample."""
 
     def __init__(
         self,
@@ -46,11 +46,12 @@ class Driver:
         compiler: toolchain.Compiler,
         flags: Sequence[str] = (),
         seconds: float = 300,
+        each: float = 0,
     ) -> None:
         self.target = runner.here(programs[0].target if programs else targets.load("host"))
         self.index = {program.name: i for i, program in enumerate(programs)}
         self.executable = folder / runner.executable("driver")
-        self.seconds = seconds
+        self.seconds, self.each = seconds, each
         self.threads = 0  # a plain run
         (folder / "driver.c").write_text("\n".join(_driver(programs)))
         _write_blobs(programs, folder)
@@ -96,7 +97,7 @@ class Driver:
         ports = [(sample, port) for sample in samples for port in program.inputs]
         data = b"".join(_bytes(simulate.check_input(p.name, p.type, sample)) for sample, p in ports)
         arguments = [str(self.index[name]), str(len(samples)), str(self.threads)]
-        seconds = self.seconds * max(1, len(samples))
+        seconds = self.seconds + self.each * len(samples)
         done = runner.run(self.target, self.executable, arguments, data, seconds, name)
         if done.code:
             words = {

@@ -233,7 +233,8 @@ def _environment(words: Sequence[str]) -> Mapping[str, str] | None:
 
 
 def _endless(name: str, seconds: float) -> EdgeKitError:
-    return EdgeKitError("E0602", f"{name} did not end in {seconds:g} s")
+    hint = "edgekit doctor says whether programs run here; if so, please report it"
+    return EdgeKitError("E0602", f"{name} did not end in {seconds:.3g} s", hint=hint)
 
 
 def _before(words: Sequence[str]) -> Sequence[str]:

@@ -21,7 +21,7 @@ _BLOCK = 1 << 18  # inputs that are made at once
 BYTES = 256  # floats are multiples of a 256th of their range, exact in every format
 MASK_SHIFT = 30  # the bits of a number above say whether a mask is 0, one time in four
 STRIDE = 65537  # between the numbers that the inputs of two runs are made of
-_FEW_VALUES, _FEW_RUNS, _MAX_RUNS = 32, 4, 8
+_FEW_VALUES, _FEW_RUNS, MOST_RUNS = 32, 4, 8
 _TINY = 4  # values, of which as many noisy runs as usual tell too little
 _CANDIDATES = 2 * CHOICES
 _SEARCH_WORK = 2e7  # operations that the search for inputs may take
@@ -67,7 +67,7 @@ def prepare(graph: Graph, entries: Sequence[Graph] = ()) -> SelfTest:
     of the same library get one each."""
     simulate.check_work(graph)
     total = sum(graph.type(name).size for name in graph.outputs)
-    runs = STEPS if graph.states else _MAX_RUNS if total <= _FEW_VALUES else _FEW_RUNS
+    runs = STEPS if graph.states else MOST_RUNS if total <= _FEW_VALUES else _FEW_RUNS
     found = _stream(graph, runs) if graph.states else _runs(graph, runs)
     small = len(found.draws) * work(graph) <= _MEASURED_WORK
     found = measured(found) if small else found

@@ -23,14 +23,16 @@ from edgekit.codegen.program import Port, Program
 from edgekit.codegen.verification.difference import are_nan, difference
 from edgekit.codegen.verification.output_coverage import RandomRun, VaryingElements, drawn, is_count, untaken
 from edgekit.codegen.verification.rounding_error import RoundingError, has_floats, local_largest, ulp
-from edgekit.codegen.verification.selftest import SelfTest, measured
+from edgekit.codegen.verification.selftest import MOST_RUNS, SelfTest, measured
 from edgekit.core import simulate
 from edgekit.core.errors import EdgeKitError, raise_all
 from edgekit.core.ir import Graph
 from edgekit.core.progress import Progress
 from edgekit.core.types import Array, DType, Type
 
-_SECONDS = 300
+# What a process may take: to start, and for its operations at the slowest rate, here or emulated, by far.
+_START_SECONDS = 60
+_LEAST_RATE = {True: 1e7, False: 1e6}
 MIN_COMPARED = 0.01  # of the values of each output; of fewer, agreement says nothing
 # Errors that need no explanation: units in the last place of the largest value around, by bytes of the type.
 _TIGHT_ULPS = {8: 32, 4: 8, 2: 1, 1: 0}
@@ -105,9 +107,14 @@ def drive(
     """Make a program that runs the library, from its sources or object files in `folder`."""
     if reason := runner.why_not_verified(program.target):
         raise EdgeKitError("E0503", reason)
-    return Driver(
-        [program, *program.entries], sources, folder, compiler, [LEVEL[optimize], *program.target.cflags]
-    )
+    programs, flags = [program, *program.entries], [LEVEL[optimize], *program.target.cflags]
+    each = max(map(sample_seconds, programs))
+    return Driver(programs, sources, folder, compiler, flags, seconds=_START_SECONDS, each=each)
+
+
+def sample_seconds(program: Program) -> float:
+    """What one run may take beside the start of its process."""
+    return program.graph.work / _LEAST_RATE[runner.is_native(program.target)]
 
 
 def random_samples(program: Program, count: int = 3) -> RandomRun:
@@ -330,7 +337,9 @@ int main(void)
     flags += wasm.start_flags([program])
     runner.link(target, compiler, [*flags, *files], folder)
     made = folder / runner.executable("selftest")
-    code = runner.run(target, made, [], seconds=_SECONDS, name=f"the self-test of {name}").code
+    each = sum(map(sample_seconds, (program, *program.entries)))
+    seconds = _START_SECONDS + MOST_RUNS * each
+    code = runner.run(target, made, [], seconds=seconds, name=f"the self-test of {name}").code
     if code:
         raise EdgeKitError(
             "E0601", f"the self-test of {name} fails ({code})", f"compiler {compiler.name}", _WHOSE_FAULT

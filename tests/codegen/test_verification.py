@@ -16,7 +16,7 @@ from edgekit.codegen.compilation import build as library
 from edgekit.codegen.compilation import toolchain
 from edgekit.codegen.execution.driver import Driver
 from edgekit.codegen.lowering.compact_weights import fit
-from edgekit.codegen.program import Port
+from edgekit.codegen.program import Port, compile_graph
 from edgekit.codegen.verification import verify as verification
 from edgekit.codegen.verification.difference import difference
 from edgekit.codegen.verification.output_coverage import VaryingElements, drawn, shares
@@ -56,6 +56,11 @@ def cancelling() -> Graph:
     weights, layer = net.random(8, 3, 3, 8) * np.float32(1e4), Conv2d((1, 1), (1, 1, 1, 1))
     large = net(layer, x, weights, net.random(8))
     return net.done(net(Sub(), large, net(layer, x, weights * np.float32(1 + 2**-14), net.random(8))))
+
+
+def rows(n: int) -> Graph:
+    net = Net(seed=3)
+    return net.done(net(Dense(), net.x(n, 100), net.random(100, 100), net.random(100)))
 
 
 def plain() -> Graph:
@@ -138,6 +143,20 @@ def test_a_wrong_kernel_is_seen() -> None:
     ):
         pass
     assert error.value.code == "E0601"
+
+
+def test_a_run_without_an_end_is_an_error_after_a_time_that_follows_from_its_work(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(verification, "_START_SECONDS", 1)
+    with (
+        pytest.raises(EdgeKitError, match=r"net did not end in 1\.\d+ s") as error,
+        compiled_as(plain(), plain(), (b"i < p->inputs; i++", b"i < p->inputs; i += p->inputs == 0")),
+    ):
+        pass
+    assert error.value.code == "E0602"
+    small, large = (verification.sample_seconds(compile_graph(rows(n), HOST)) for n in (1, 1000))
+    assert large > 100 * small > 0
 
 
 def test_an_error_of_a_thousandth_of_small_values_beside_large_ones_is_seen() -> None:
