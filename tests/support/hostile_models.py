@@ -351,6 +351,15 @@ CASES: dict[str, tuple[str, str, Callable[[], ModelProto]]] = {
             inputs=[tensor("x", [1 << 20, 1, 1])],
         ),
     ),
+    "ScaledTanh without its scales": (
+        "E0205",
+        "activation_alpha and activation_beta",
+        lambda: model(
+            [node("RNN", "x w r", "y", hidden_size=1, activations=["ScaledTanh"], activation_alpha=[0.5])],
+            {"w": np.ones((1, 1, 1), np.float32), "r": np.ones((1, 1, 1), np.float32)},
+            inputs=[tensor("x", [2, 1, 1])],
+        ),
+    ),
     "endless Split": (
         "E0401",
         "2 outputs",

@@ -25,7 +25,7 @@ def _affine(x: Tensor, *, alpha: float = 1.0, beta: float = 0.0) -> Tensor:
     return x * alpha + beta
 
 
-def _scaled_tanh(x: Tensor, *, alpha: float = 1.0, beta: float = 1.0) -> Tensor:
+def _scaled_tanh(x: Tensor, *, alpha: float, beta: float) -> Tensor:
     return shared_functions.Tanh(x * beta) * alpha
 
 
@@ -52,6 +52,9 @@ def _activations(names: Sequence[str], alphas: Floats, betas: Floats) -> Iterato
         if name not in _ACTIVATIONS:
             raise EdgeKitError("E0205", f"activation {name} is not supported")
         function, takes = _ACTIVATIONS[name]
+        if name == "scaledtanh" and not (left["alpha"] and left["beta"]):
+            message = "ScaledTanh without activation_alpha and activation_beta differs between runtimes"
+            raise EdgeKitError("E0205", message, hint="state both: 1 and 1 are a plain Tanh")
         given: dict[str, Any] = {key: left[key].pop(0) for key in takes if left[key]}
         yield Activation(name, partial(function, **given) if given else function)
 

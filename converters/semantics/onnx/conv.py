@@ -37,7 +37,8 @@ def ConvTranspose(
         for s, n, e, k, d in zip(strides, x.shape[2:], extra, kernel, dilations, strict=True)
     ]
     if output_shape is None and auto_pad.startswith("SAME"):
-        output_shape = tuple(n * s for n, s in zip(x.shape[2:], strides, strict=True))
+        # Where strides step over cells, there are none behind the last window.
+        output_shape = tuple(min(n * s, r) for n, s, r in zip(x.shape[2:], strides, reach, strict=True))
     if output_shape is not None:
         output_shape = output_shape[-spatial:]  # some exporters give batch and channels too
         totals = [max(r - n, 0) for r, n in zip(reach, output_shape, strict=True)]

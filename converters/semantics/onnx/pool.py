@@ -11,6 +11,7 @@ from edgekit.converters.semantics.convolution import pads_of
 from edgekit.converters.tensor import Tensor
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ops.arithmetic import Abs, Pow
+from edgekit.core.ops.gather import Gather
 from edgekit.core.ops.pool2d import ArgMaxPool2d, Pool2d
 
 Ints = tuple[int, ...] | None
@@ -137,22 +138,28 @@ def MaxPool(
 
 def _places(x: Tensor, axes: Sequence[_Axis], storage_order: int) -> Tensor:
     """The second result of MaxPool: where in x each maximum is, as an index into x laid out flat."""
-    if len(axes) > 2:
-        raise EdgeKitError("E0205", "MaxPool with indices is supported over one and two dimensions")
-    h, w = [_NONE, *axes][-2:]
+    if len(axes) > 3:
+        raise EdgeKitError("E0205", "MaxPool with indices is supported over one to three dimensions")
+    d, h, w = [_NONE, _NONE, *axes][-3:]
     n, channels, *size = x.shape
-    height, width = [1, *size][-2:]
-    steps = (1, height) if storage_order else (width, 1)
+    depth, height, width = [1, 1, *size][-3:]
+    steps = (1, depth, depth * height) if storage_order else (height * width, width, 1)
+    # The first maximum of each plane, with the planes as channels; then the first plane that has the maximum.
+    planes = x.reshape(n * channels, depth, height, width)
+    within = _argmax(planes, h, w, (depth * height * width, steps[1], steps[2], steps[0]))
+    *_, height, width = within.shape
+    if d != _NONE:
+        highest = _pool(planes, "max", [h, w]).reshape(n * channels, 1, depth, height * width)
+        plane = _argmax(highest, d, _NONE, (0, 1, 0, 0))
+        within = within.apply(Gather(1), plane.reshape(n * channels, plane.shape[2], height, width))
+    return within.reshape(n, channels, *within.shape[4 - len(size) :])
+
+
+def _argmax(x: Tensor, h: _Axis, w: _Axis, steps: tuple[int, int, int, int]) -> Tensor:
+    """Where in windows over N C H W the first maxima are: the index of each times `steps` of n, h, w, c."""
     pool = _op("max", h, w)
-    op = ArgMaxPool2d(
-        pool.size,
-        (channels * height * width, *steps, height * width),
-        pool.strides,
-        pool.pads,
-        pool.dilations,
-    )
-    y = x.reshape(n, channels, height, width).to_nhwc().apply(op.fitted(height, width)).to_nchw()
-    return y.reshape(n, channels, *y.shape[4 - len(size) :])
+    op = ArgMaxPool2d(pool.size, steps, pool.strides, pool.pads, pool.dilations)
+    return x.to_nhwc().apply(op.fitted(*x.shape[2:])).to_nchw()
 
 
 def AveragePool(
