@@ -93,7 +93,7 @@ def NonZero(x: Tensor) -> Tensor:
     """There is room for all elements; those of a constant are counted here."""
     if x.data is not None or not 1 <= x.rank <= RANK or not x.type.size:
         data = x.constant("the size of the result of NonZero")
-        x.builder.afford((x.rank, np.count_nonzero(data)))
+        x.builder.afford((x.rank, int(np.count_nonzero(data))))
         return x.new(np.array(np.nonzero(data), np.int64))
     for node in x.builder.nodes:  # exporters ask once for each tensor that a mask is for: rows of one count
         if isinstance(node.op, non_zero.NonZero) and node.inputs == (x.name,):

@@ -55,7 +55,7 @@ def _spread(indices: Sequence[Tensor | None]) -> list[Tensor | None]:
     for i in indices:
         if i is not None and i.dtype is DType.BOOL:
             data = i.constant("the size of what a mask selects")
-            i.builder.afford((i.rank, np.count_nonzero(data)))
+            i.builder.afford((i.rank, int(np.count_nonzero(data))))
             found += [i.new(places) for places in np.nonzero(data)]
         else:
             found.append(i)
