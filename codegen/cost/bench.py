@@ -140,7 +140,7 @@ def built(
     write(library, folder)
     (folder / "main.c").write_text(main)
     # Zig leaves names out of small programs, unless they are for a debugger.
-    flags = [*FLAGS, LEVEL[optimize], "-g", *target.cflags, *runner.compile_flags(target)]
+    flags = [*FLAGS, LEVEL[optimize], "-g", *target.cflags, *runner.compile_flags(target, is_counted=True)]
     flags += wasm.start_flags([program, *program.entries])
     files = [*sources(library, optimize), "main.c", "-o", runner.executable("bench")]
     runner.link(target, compiler, [*flags, *files], folder)

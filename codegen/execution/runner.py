@@ -170,10 +170,11 @@ def _check_sections(program: Path) -> None:
             raise EdgeKitError("E0602", words, hint="another compiler, and please report it")
 
 
-def compile_flags(target: Target) -> list[str]:
-    """What every file of a program for this target is compiled with."""
+def compile_flags(target: Target, *, is_counted: bool = False) -> list[str]:
+    """What every file of a program for this target is compiled with, as libraries are if it `is_counted`."""
     # Bochs 2.7 refuses gathers whose indices are in registers above 15, and compilers make such of loops.
-    more = ["-fno-tree-vectorize", "-fno-tree-slp-vectorize"] if target.startup == bochs.STARTUP else []
+    is_refused = target.startup == bochs.STARTUP and not is_counted
+    more = ["-fno-tree-vectorize", "-fno-tree-slp-vectorize"] if is_refused else []
     return ["-ffreestanding", f"-I{_BARE}", *more] if target.startup else []
 
 
