@@ -55,9 +55,10 @@ def main() -> None:
         print(*rows[-1], file=sys.stderr, flush=True)
     text = f"""\
 {len(MODELS)} names of models, among them keywords, functions of C, headers, modules and targets of build
-systems, and {len(words):,} names of inputs and outputs, the words of all templates. Packages are compiled,
-and run where that is possible: Swift is parsed, and boards are checked by gcc for this machine. The columns
-list what fails.
+systems, and {len(words):,} names of inputs and outputs, the words of all templates. Packages are compiled.
+The library and packages of C++, Python, Rust, Go and npm run, of C# and Java the last one of each batch;
+Swift is parsed, and modules of MicroPython and boards are checked by gcc for this machine. The columns list
+what fails.
 
 {table(["package", "models", "ports"], rows)}"""
     if tuple(chosen) == KINDS:

@@ -177,9 +177,10 @@ def _python(found: Packages, folder: Path) -> None:
             archive.extractall(folder / f"site{number}")
     script = (
         "import importlib, runpy, sys\n"
+        f"numpy = {str(Path(np.__file__).parents[1])!r}\n"
         f"for number, name in enumerate({modules!r}):\n"
         f"    site = {str(folder)!r} + f'/site{{number}}'\n"
-        "    sys.path.append(site)\n"  # behind the standard library, as packages are that pip installs
+        "    sys.path.insert(sys.path.index(numpy), site)\n"  # behind the standard library, as pip has it
         "    module = importlib.import_module(name)\n"
         "    assert module.__file__.startswith(site), module.__file__\n"
         "    sys.argv[1:] = []\n"
