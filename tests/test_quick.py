@@ -12,12 +12,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from support import quick, time_left
+from support import quick, time_left, times
 from support.tools import ROOT
 
 KNOWN = {
     "a/test_one.py": {"test_cheap": 0.2, "test_dear": 9.0, "test_targets": 4.0, "test_marked": 5.0},
     "b/test_two.py": {"test_only": 1.5},
+    times.LAST: {"test_all": 0.1},
 }
 
 
@@ -45,6 +46,8 @@ CASES: list[Any] = [
     Case("tests/a/test_one.py::test_targets[m7-1]", {"name": "m7", "i": 1}),
     Case("tests/a/test_one.py::test_marked", is_marked=True),
     Case("tests/b/test_two.py::test_only"),
+    Case("tests/c/test_new.py::test_all"),
+    Case(f"tests/{times.LAST}::test_all"),
 ]
 
 
@@ -56,7 +59,7 @@ def test_something_of_every_folder_and_target_comes_first() -> None:
     found, others = quick.chosen(CASES, KNOWN, ("m4", "m7"), 1)
     assert names(found[:5]) == ["marked", "cheap[0]", "targets[m4-0]", "targets[m7-0]", "only"]
     assert names(found[5:]) == ["cheap[1]", "targets[m4-1]", "targets[m7-1]"]
-    assert names(others) == ["dear"]
+    assert names(others) == ["dear", "all", "all"]
 
 
 def test_what_there_is_no_time_for_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
