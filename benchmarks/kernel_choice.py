@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
 from unittest.mock import patch
@@ -15,9 +14,8 @@ from unittest.mock import patch
 from benchmarks.calibration_graph import Layers
 from benchmarks.calibration_plans import PLANS
 from benchmarks.results import PAGE, table, write_section
-from edgekit.codegen.compilation import toolchain
-from edgekit.codegen.cost import bench, counting
-from edgekit.codegen.execution import runner
+from edgekit.codegen.cost import counting
+from edgekit.codegen.cost.layer_costs import countable, layer_counts
 from edgekit.codegen.kernels import sources
 from edgekit.codegen.kernels.kernel_files import Variant
 from edgekit.codegen.kernels.selection import cheapest
@@ -55,18 +53,27 @@ class Layer:
         return next(iter(self.counts.values())) / min(self.counts.values())
 
 
+@dataclass
+class Selections:
+    """By result: the kernels that fit its call, and which of them was taken."""
+
+    fitting: dict[str, Sequence[Variant]] = field(default_factory=dict)
+    taken: dict[str, Variant] = field(default_factory=dict)
+
+
 @contextmanager
-def turned(by: int) -> Iterator[dict[str, int]]:
-    """Calls take the kernel so many places behind the chosen one, of those that fit: how many, by result."""
-    plain, fitting = cheapest, dict[str, int]()
+def turned(by: int) -> Iterator[Selections]:
+    """Calls take the kernel so many places after the selected one, of those that fit."""
+    plain, seen = cheapest, Selections()
 
     def other(call: Call, found: Sequence[Variant], target: Target, operands: Sequence[str]) -> Variant:
-        best = plain(call, found, target, operands)
-        fitting[call.args[-1].name] = len(found)
-        return found[(found.index(best) + by) % len(found)]
+        best, result = plain(call, found, target, operands), call.args[-1].name
+        seen.fitting[result] = found
+        seen.taken[result] = found[(found.index(best) + by) % len(found)]
+        return seen.taken[result]
 
     with patch.object(sources, "cheapest", other):
-        yield fitting
+        yield seen
 
 
 def graph(seed: int, plan: int) -> Graph:
@@ -81,14 +88,13 @@ def graph(seed: int, plan: int) -> Graph:
 def contested(network: Graph, target: Target) -> tuple[int, Sequence[Graph]]:
     """How many calls of kernels its layers are, and those layers of which several kernels fit a call: a
     few in each graph, where calls are counted one by one."""
-    with turned(by=0) as fitting:
+    with turned(by=0) as seen:
         program = compile_graph(network, target)
-    names = {name for line in program.lines if fitting[name := line.call.args[-1].name] > 1}
+    names = {name for line in program.lines if len(seen.fitting[name := line.call.args[-1].name]) > 1}
     alone = [drop_dead(replace(network, outputs=(output,))) for output in network.outputs]
     found = [graph for graph in alone if any(set(node.outputs) & names for node in graph.nodes)]
-    step = 1 if runner.is_wasm(target) else _TOGETHER
     outputs = [name for graph in found for name in graph.outputs]
-    parts = (outputs[k : k + step] for k in range(0, len(outputs), step))
+    parts = (outputs[k : k + _TOGETHER] for k in range(0, len(outputs), _TOGETHER))
     return len(program.lines), [drop_dead(replace(network, outputs=tuple(part))) for part in parts]
 
 
@@ -97,27 +103,19 @@ def compared(network: Graph, target: Target) -> list[Layer]:
     found: dict[str, Layer] = {}
     by, most = 0, 1
     while by < most:
-        with turned(by) as fitting:
+        with turned(by) as seen:
             program = compile_graph(network, target)
         for line, kernel, count in counted(program):
             layer = found.setdefault(line.call.args[-1].name, Layer(line.comment, {}))
             layer.counts.setdefault(kernel, count)
-        by, most = by + 1, max(fitting.values())
+        by, most = by + 1, max(map(len, seen.fitting.values()))
     return [layer for layer in found.values() if len(layer.counts) > 1]
 
 
 def counted(program: Program) -> list[tuple[ProgramCall, str, int]]:
-    """The kernel of each call, and its instructions; in WebAssembly nothing marks calls: of all together."""
-    target, lines = program.target, program.lines
-    functions = [line.kernel.function for line in lines]
-    with tempfile.TemporaryDirectory(prefix="edgekit-") as folder:
-        executable = bench.compiled(program, Path(folder), toolchain.find(target), "speed")
-        if runner.is_wasm(target):
-            total = bench.operations(target, Path(folder))
-            assert total is not None, "wasmtime is not installed"
-            return [(lines[-1], " ".join(functions), total)]
-        parts = counting.count(target, executable, counting.entered(program, "speed")).parts
-    return list(zip(lines, functions, parts, strict=True))
+    """The kernel of each call, and its instructions."""
+    functions = [line.kernel.function for line in program.lines]
+    return list(zip(program.lines, functions, layer_counts(program, "speed"), strict=True))
 
 
 def measured(target: Target, seed: int, plan: int) -> tuple[int, list[float]]:
@@ -164,7 +162,7 @@ def main() -> None:
     seeds = range(arguments.first, arguments.first + arguments.seeds)
     rows = []
     for name in arguments.targets:
-        target, results = counting.as_counted(targets.load(name)), []
+        target, results = countable(counting.as_counted(targets.load(name))), []
         for seed, plan in product(seeds, range(len(PLANS))):
             key = f"{name} {seed} {plan}"
             if key not in kept:

@@ -53,6 +53,8 @@ class Settings:
     strict_int8: bool = False  # without a gate, too noisy layers stay in int8 (or int4) all the same
 
     def __post_init__(self) -> None:
+        if isinstance(self.io, str):  # other names of what its annotation lists
+            object.__setattr__(self, "io", number_formats.among(self.io, KINDS))
         check_fields(self)
         for name, value in self._canonical().items():
             object.__setattr__(self, name, value)
@@ -92,7 +94,6 @@ class Settings:
             "weights": number_formats.among(weights, WEIGHTS.get(dtype, ())),
             "activations": number_formats.among(activations, ACTIVATIONS.get(dtype, ())),
             "kv_cache": number_formats.among(self.kv_cache, KV_CACHES),
-            "io": number_formats.among(self.io, KINDS),
             "formats": tuple(number_formats.among(name, LADDER) for name in self.formats),
         }
 

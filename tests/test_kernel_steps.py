@@ -107,5 +107,5 @@ def test_what_is_named_is_there() -> None:
     assert len(links) > 15
     assert [link for link in links if not (PATH.parent / link).exists()] == []
     modules = set(re.findall(r"python -m ([\w.]+)", PAGE))
-    assert len(modules) == 6
+    assert len(modules) == 7
     assert [name for name in modules if not importlib.util.find_spec(name)] == []

@@ -27,7 +27,7 @@ class Calibration:
     shares: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     def count(self, done: Work) -> float:
-        return sum(factor * done.get(name, 0) for name, factor in self.terms.items())
+        return counted(self.terms, done)
 
     def is_extrapolated(self, done: Work) -> bool:
         """Is the mix of work one that calibration did not see?"""
@@ -37,6 +37,11 @@ class Calibration:
             if not least - _BESIDE <= share <= most + _BESIDE:
                 return True
         return False
+
+
+def counted(terms: Mapping[str, float], done: Work) -> float:
+    """Instructions, if a unit of each kind of work takes so many."""
+    return sum(factor * done.get(name, 0) for name, factor in terms.items())
 
 
 @cache

@@ -61,20 +61,30 @@ def layer_costs(
     if reason := runner.why_not_here(target):
         raise EdgeKitError("E0503", reason)
     target = runner.here(target)
-    if counting.can_count(target):
-        program = fit(graph, target, optimize=optimize)
-        progress("counting the instructions of each layer")
-        counts = [layer.instructions for layer in counted(program, optimize).layers]
-        return _costs(program, [None] * len(counts), counts)
-    program = fit(graph, replace(target, layer_hook=True), optimize=optimize)
-    clock = next((known for startup, known in _COUNTERS.items() if target.startup == startup), _TIME)
+    program = fit(graph, countable(target), optimize=optimize)
+    progress("measuring each layer")
+    if runner.is_native(target):
+        return _costs(program, _by_clock(program, optimize, _TIME), [None] * len(program.lines))
+    return _costs(program, [None] * len(program.lines), layer_counts(program, optimize))
+
+
+def countable(target: Target) -> Target:
+    """The target as programs for `layer_counts` need it: with a hook where no emulator marks layers."""
+    return target if counting.can_count(target) else replace(target, layer_hook=True)
+
+
+def layer_counts(program: Program, optimize: Optimize) -> list[int]:
+    """Instructions of each kernel call of a program of a countable target, in emulators."""
+    if counting.can_count(program.target):
+        return [layer.instructions or 0 for layer in counted(program, optimize).layers]
+    return [round(n) for n in _by_clock(program, optimize, _COUNTERS[program.target.startup])]
+
+
+def _by_clock(program: Program, optimize: Optimize, clock: _Clock) -> list[float]:
     with tempfile.TemporaryDirectory(prefix="edgekit-") as scratch:
-        progress("measuring each layer")
-        executable = built(program, Path(scratch), toolchain.find(target), optimize, _main(program, clock))
-        found = _between(target, executable, len(program.lines))
-    if clock is _TIME:
-        return _costs(program, found, [None] * len(found))
-    return _costs(program, [None] * len(found), [round(number) for number in found])
+        compiler, main = toolchain.find(program.target), _main(program, clock)
+        executable = built(program, Path(scratch), compiler, optimize, main)
+        return _between(program.target, executable, len(program.lines))
 
 
 def _costs(

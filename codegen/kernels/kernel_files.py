@@ -13,6 +13,7 @@ The comment at the head of a file says what the kernel is, in sentences, then by
     @apart                   results lie over no operand, as some are written twice
     @split out_h/4           parts of a call start at multiples of so many rows (splits.py)
     @split rows >= 8         parts have at least so many; never: there are no parts
+    @work products 0.3, calls 90  instructions for a unit of each kind of work (../cost/cost_features.py)
 
 More comments may follow before the code, each for another kernel of the same code:
 
@@ -50,6 +51,7 @@ _ALSO = re.compile(r"@also +(\w+)")
 _INCLUDE = re.compile(r'^#include "edgekit/contracts/(\w+)\.h"', re.MULTILINE)
 _BRACES = re.compile(r"\{(.*?)\}")
 _NAME = r"\w+/\w+(\.\w+)?( \w+=\w+)*"
+_UNIT = r"[a-z][a-z0-9 ]* \d[\d.e-]*"  # a kind of work, and what one takes
 _FORMS = {
     "for": r"[A-Z]=\w+( [A-Z]=\w+)*",
     "rule": r"\w+(=\w+)?( \w+(=\w+)?)*",
@@ -61,6 +63,7 @@ _FORMS = {
     "also": r"\w+",
     "apart": r"",
     "split": r"never|\w+(/[^>]+)?( >= .+)?",
+    "work": rf"{_UNIT}(, {_UNIT}){{,7}}",
     "as": rf"{_NAME}(, {_NAME})*",
 }
 # As these tags were written without @: a sentence has no such line.
@@ -68,7 +71,7 @@ _OLD = re.compile(
     rf"(for {_FORMS['for']}|pack {_FORMS['pack']}|fold {_FORMS['fold']}|order {_FORMS['order']}|apart"
     r"|like \w+/[\w.]+\.c( \w+=\w+)*|(rule|also) \w*_\w*( .*)?|(when|scratch) [^,.;]*[()=<>*/+][^,.;]*)"
 )
-_ONCE = ("order", "apart", "as")
+_ONCE = ("order", "apart", "as", "work")
 
 
 class KernelFileError(OwnWordsError):
@@ -104,6 +107,7 @@ class Variant:
     changes: Mapping[str, str] = field(default_factory=dict)  # helpers that its code calls in place of others
     apart: bool = False
     split: tuple[SplitLimit, ...] = ()  # of parts of its calls
+    work: Mapping[str, float] = field(default_factory=dict)  # instructions for a unit of each kind
 
     @property
     def name(self) -> str:
@@ -290,7 +294,15 @@ def _variant(
         changes,
         bool(said["apart"]),
         tuple(map(_limit, said["split"])) or (base.split if base else ()),
+        {name: float(factor) for name, factor in _units(said["work"])},
     )
+
+
+def _units(tags: Sequence[_Tag]) -> Iterator[tuple[str, str]]:
+    for tag in tags:
+        for part in tag.text.split(", "):
+            name, _, factor = part.rpartition(" ")
+            yield name, factor
 
 
 def _limit(tag: _Tag) -> SplitLimit:

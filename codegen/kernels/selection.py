@@ -1,8 +1,8 @@
-"""Which of the kernels that fit a call is taken: the one with the fewest instructions, as calibrated.
+"""Which of the kernels that fit a call is selected: the one with the fewest instructions.
 
-Where a call asks for small weights, those with small ones come before all others. Where one of several is not
-calibrated for the processor, the one with the most conditions is taken, and of these the first by name. See
-docs/adr/0066 and 0073.
+A kernel's instructions are those of the processor's calibration, or else of its own tag @work. One that has
+neither is selected only where nothing else fits. Where a call asks for small weights, kernels with small ones
+come first. See docs/adr/0066, 0073 and 0162.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from math import inf
 
 import numpy as np
 
-from edgekit.codegen.cost.calibrations import calibrations
+from edgekit.codegen.cost.calibrations import calibrations, counted
 from edgekit.codegen.cost.cost_features import work_of
 from edgekit.codegen.kernels.block_sparsity import is_stream
 from edgekit.codegen.kernels.kernel_files import Variant
@@ -34,21 +35,22 @@ class KernelCost:
     scratch: int  # bytes of working memory
 
 
+_UNKNOWN = KernelCost(inf, 0)
+
+
 def cheapest(call: Call, found: Sequence[Variant], target: Target, operands: Sequence[str]) -> Variant:
-    """Of kernels that fit, the most special ones first."""
+    """Of kernels that fit."""
     if call.facts.get("compact"):
         found = [variant for variant in found if _is_compact(variant)] or found
     if len(found) == 1:
         return found[0]
-    costs = [cost(variant, call, target, operands) for variant in found]
-    known = [known for known in costs if known]
-    return found[costs.index(min(known))] if len(known) == len(found) else found[0]
+    return min(found, key=lambda variant: cost(variant, call, target, operands) or _UNKNOWN)
 
 
 def cost(variant: Variant, call: Call, target: Target, operands: Sequence[str]) -> KernelCost | None:
-    """None where the kernel is not calibrated for the target's processor."""
+    """None where neither the target's processor is calibrated for the kernel nor its file says."""
     known = calibrations(target.core, "speed").get(kernel_id(call, variant, target.isa).function)
-    if not known:
+    if not known and not variant.work:
         return None
     tags = layouts(variant, call)
     sizes = {
@@ -58,7 +60,7 @@ def cost(variant: Variant, call: Call, target: Target, operands: Sequence[str]) 
     }
     scratch = variant.scratch.of(call) if variant.scratch else 0
     done = work_of(replace(call, scratch=scratch), sizes)
-    return KernelCost(known.count(done), scratch)
+    return KernelCost(known.count(done) if known else counted(variant.work, done), scratch)
 
 
 def _is_compact(variant: Variant) -> bool:

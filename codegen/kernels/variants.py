@@ -1,6 +1,6 @@
 """Which kernels fit a call: those of the best instruction set of the target that has any.
 
-What kernels are for, their files say: kernel_files.py. Of several, cheapest.py takes one.
+What kernels are for, their files say: kernel_files.py. Of several, selection.py takes one.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from functools import cache
 
 from edgekit.codegen.kernels.block_sparsity import is_stream, tiled
 from edgekit.codegen.kernels.expressions import expression
-from edgekit.codegen.kernels.kernel_files import Variant, variants_of
+from edgekit.codegen.kernels.kernel_files import Variant, all_variants, variants_of
 from edgekit.codegen.kernels.pack import is_tiled
 from edgekit.core.ops import Call
 from edgekit.core.types import DType
@@ -56,8 +56,8 @@ def layouts(variant: Variant, call: Call) -> Mapping[str, str]:
 
 @cache
 def variants(isa: str, kernel: str) -> tuple[Variant, ...]:
-    """The kernels of an instruction set for a contract, the most special ones first."""
-    return tuple(sorted(variants_of(isa, kernel), key=lambda v: (-len(v.conditions), v.name)))
+    """The kernels of an instruction set for a contract, in the order of their names: general ones first."""
+    return tuple(sorted(variants_of(isa, kernel), key=lambda v: v.name))
 
 
 @cache
@@ -72,8 +72,8 @@ def _of_types(isa: str, kernel: str, types: tuple[tuple[str, DType], ...], rule:
 
 
 def fitting(call: Call, name: str, isas: Sequence[str], operands: Sequence[str]) -> tuple[Variant, ...]:
-    """The kernels for a call, of the first of these instruction sets that has any, the most special ones
-    first. `name` is that of the instance: files of exactly this name go first."""
+    """The kernels for a call, of the first of these instruction sets that has any. `name` is that of the
+    instance: files of exactly this name go first."""
     types = tuple(call.types.items())
     for isa in isas:
         for kernel in (name, call.kernel):
@@ -81,6 +81,19 @@ def fitting(call: Call, name: str, isas: Sequence[str], operands: Sequence[str])
             if found := tuple(variant for variant in possible if fits(variant, call, operands)):
                 return found
     raise AssertionError(f"no kernel {name} or {call.kernel} in kernels/{{{','.join(isas)}}}")
+
+
+def competing() -> list[Variant]:
+    """Kernels beside which another one of the same instruction set may fit, as far as types and rules say."""
+    everything = all_variants()
+    return [one for one in everything if any(_may_compete(one, other) for other in everything)]
+
+
+def _may_compete(one: Variant, other: Variant) -> bool:
+    alike = one.isa == other.isa and one is not other and not set(one.kernels).isdisjoint(other.kernels)
+    same_rule = not one.rules or not other.rules or not set(one.rules).isdisjoint(other.rules)
+    types = {*one.types.items(), *other.types.items()}
+    return alike and same_rule and len(types) == len({letter for letter, _ in types})
 
 
 def variant_named(file: str, kernels: Sequence[str]) -> Variant:

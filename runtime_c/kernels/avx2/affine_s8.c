@@ -7,10 +7,12 @@
  * @as neon/affine_s8.contiguous s32=s16, neon32/affine_s8.contiguous s32=s16
  * @when -32768 <= first and first <= 32767
  * @when -32768 <= second and second <= 32767
- * @when sa[5] == 1 and sb[5] in (0, 1) */
+ * @when sa[5] == 1 and sb[5] in (0, 1)
+ * @work outputs 1.95 */
 /* int8 sum or difference of rows, for factors of 32 bits.
  * @as neon/affine_s8.contiguous_s32, neon32/affine_s8.contiguous_s32
- * @when sa[5] == 1 and sb[5] in (0, 1) */
+ * @when sa[5] == 1 and sb[5] in (0, 1)
+ * @work outputs 2.31 */
 #include "edgekit/contracts/affine_s8.h"
 #include "edgekit/loops/rows.h"
 

@@ -9,36 +9,42 @@
  * @pack w: G O/{24 if out_c == 24 * groups else 16}!8 H W I o{24 if out_c == 24 * groups else 16}
  * @split pixels >= (3 if (out_c // groups - 1) % 64 >= 16 and (out_c // groups - 1) % 16 >= 8 else 5)
  * @split out_h >= max(pad_top, (out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1 - in_h) + (3 if (out_c // groups - 1) % 64 >= 16 and (out_c // groups - 1) % 16 >= 8 else 5)
- * @split out_h >= max(pad_top, (out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1 - in_h) + (6 if out_w < 6 + (k_w - 1) * dilation_w else 0) */
+ * @split out_h >= max(pad_top, (out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1 - in_h) + (6 if out_w < 6 + (k_w - 1) * dilation_w else 0)
+ * @work padded products 0.273 */
 /* Convolution of floats with weights of 16 bits.
  * @as avx2/conv2d.bf16 f32=bf16
  * @also conv2d_add
  * @apart
  * @for T=f32 W=bf16 B=f32
- * @pack w: G O/{24 if out_c == 24 * groups else 16}!8 H W I o{24 if out_c == 24 * groups else 16}(zip8) */
+ * @pack w: G O/{24 if out_c == 24 * groups else 16}!8 H W I o{24 if out_c == 24 * groups else 16}(zip8)
+ * @work padded products 0.306 */
 /* Convolution of floats with weights of 16 bits.
  * @as avx2/conv2d.f16 f32=f16
  * @also conv2d_add
  * @apart
- * @for T=f32 W=f16 B=f32 */
+ * @for T=f32 W=f16 B=f32
+ * @work padded products 0.271 */
 /* Convolution of floats with weights of 16 bits.
  * @as avx512/conv2d.bf16 f32=bf16
  * @also conv2d_add
  * @apart
  * @for T=f32 W=bf16 B=f32
- * @pack w: G O/64!16 H W I o64(zip16) */
+ * @pack w: G O/64!16 H W I o64(zip16)
+ * @work padded products 1 */
 /* Convolution with AVX-512.
  * @as avx512/conv2d
  * @also conv2d_add
  * @apart
  * @for T=f32 W=f32 B=f32
- * @pack w: G O/64!16 H W I o64 */
+ * @pack w: G O/64!16 H W I o64
+ * @work padded products 1 */
 /* Convolution of floats with weights of 16 bits.
  * @as avx512/conv2d.f16 f32=f16
  * @also conv2d_add
  * @apart
  * @for T=f32 W=f16 B=f32
- * @pack w: G O/64!16 H W I o64 */
+ * @pack w: G O/64!16 H W I o64
+ * @work padded products 1 */
 /* Convolution of floats with weights of bytes: scales are in place of what is added.
  * @as avx2/conv2d_scaled f32=s8
  * @apart

@@ -12,7 +12,8 @@
  * @scratch ((7 if in_c + out_c <= 36 and out_w > 28 else 15) + (out_w + 3) // 4) // ((out_w + 3) // 4))
  * @scratch * ((out_w + 3) // 4) * (in_c + out_c) + 32)
  * @split out_h/4
- * @split out_h >= 4 + 4 * ((2 if (out_c - 1) % 64 >= 16 and (out_c - 1) % 16 >= 8 else 4) // ((out_w + 3) // 4)) */
+ * @split out_h >= 4 + 4 * ((2 if (out_c - 1) % 64 >= 16 and (out_c - 1) % 16 >= 8 else 4) // ((out_w + 3) // 4))
+ * @work padded products 0.0336 */
 /* Convolution by Winograd's algorithm with weights of 16 bits. Their points are stored in 32 bits, as they would not
  * be exact: for small layers only.
  * @as avx2/conv2d.winograd_bf16
@@ -21,7 +22,8 @@
  * @for T=f32 W=bf16 B=f32
  * @when k_h == 3 and k_w == 3 and stride_h == 1 and stride_w == 1 and dilation_h == 1 and dilation_w == 1
  * @when groups == 1 and step_c == 1 and out_h >= 4 and out_w >= 4 and out_h * out_w >= 32
- * @when in_c >= 8 and out_c >= 8 and in_c * out_c <= 4096 and not compact */
+ * @when in_c >= 8 and out_c >= 8 and in_c * out_c <= 4096 and not compact
+ * @work padded products 0.0446 */
 /* Convolution by Winograd's algorithm with AVX-512.
  * @as avx512/conv2d.winograd
  * @also conv2d_add
@@ -30,7 +32,8 @@
  * @when k_h == 3 and k_w == 3 and stride_h == 1 and stride_w == 1 and dilation_h == 1 and dilation_w == 1
  * @when groups == 1 and step_c == 1 and out_h >= 4 and out_w >= 4 and out_h * out_w >= 32
  * @when in_c >= 8 and out_c >= 8 and in_c * out_c <= 16384 and not compact
- * @pack w: winograd H W O/16! I o16 */
+ * @pack w: winograd H W O/16! I o16
+ * @work padded products 0.123 */
 /* Convolution by Winograd's algorithm with weights of 16 bits. Their points are stored in 32 bits, as they would not
  * be exact: for small layers only.
  * @as avx512/conv2d.winograd_bf16
@@ -40,7 +43,8 @@
  * @when k_h == 3 and k_w == 3 and stride_h == 1 and stride_w == 1 and dilation_h == 1 and dilation_w == 1
  * @when groups == 1 and step_c == 1 and out_h >= 4 and out_w >= 4 and out_h * out_w >= 32
  * @when in_c >= 8 and out_c >= 8 and in_c * out_c <= 4096 and not compact
- * @pack w: winograd H W O/16! I o16 */
+ * @pack w: winograd H W O/16! I o16
+ * @work padded products 0.146 */
 #include "edgekit/contracts/conv2d.h"
 #include "edgekit/loops/pixel_rows_f32.h"
 #include "edgekit/loops/winograd_f32.h"

@@ -12,7 +12,8 @@
  * @pack b: O/8! o8
  * @pack m: O/8! o8
  * @pack e: O/8! o8
- * @scratch batch * in_h * in_w * in_c * 2 + 64 */
+ * @scratch batch * in_h * in_w * in_c * 2 + 64
+ * @work padded products 1.1 */
 /* Convolution of int8 by AVX-512 VNNI without the blocks of weights that are zero, pixel by pixel.
  * @as avx512/conv2d_int.blocks x8=x16
  * @for X=s8 W=s8 Y=s8 S=s32
@@ -26,7 +27,8 @@
  * @pack m: O/16! o16
  * @pack e: O/16! o16
  * @fold b: -128 w
- * @scratch batch * in_h * in_w * in_c + 64 */
+ * @scratch batch * in_h * in_w * in_c + 64
+ * @work padded products 0.902 */
 /* Convolution of int8 by AVX-VNNI without the blocks of weights that are zero, pixel by pixel.
  * @as avxvnni/conv2d_int.blocks x8=x8v
  * @for X=s8 W=s8 Y=s8 S=s32
@@ -37,7 +39,8 @@
  * @when acc_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
  * @pack w: blocks O/8! HWI/4! o8 hwi4
  * @fold b: -128 w
- * @scratch batch * in_h * in_w * in_c + 64 */
+ * @scratch batch * in_h * in_w * in_c + 64
+ * @work padded products 0.95 */
 #include "edgekit/contracts/conv2d_int.h"
 #include "edgekit/simd/x86/rules_x86.h"
 

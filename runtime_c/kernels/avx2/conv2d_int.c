@@ -7,7 +7,8 @@
  * @pack m: O/8! o8
  * @pack e: O/8! o8
  * @scratch ((out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1) * ((out_w - 1) * stride_w + k_w) * in_c * 2 + 64
- * @order bands */
+ * @order bands
+ * @work padded products 0.242 */
 /* Convolution of int8, sums of sixteen outputs at a time: see pixel_rows_s8_x86.h.
  * @as avx512/conv2d_int x8=x16
  * @for X=s8 W=s8 Y=s8 S=s32
@@ -19,7 +20,8 @@
  * @pack e: O/16! o16
  * @fold b: -128 w
  * @scratch ((out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1) * ((out_w - 1) * stride_w + k_w) * in_c + 64
- * @order bands */
+ * @order bands
+ * @work padded products 1 */
 /* Convolution of int8 with few outputs, sums of eight of two pixels at a time: see i32x8x2_avx512.h.
  * @as avx512/conv2d_int.oc8 x8=x8x2
  * @for X=s8 W=s8 Y=s8 S=s32
@@ -32,7 +34,8 @@
  * @pack e: O/16~ o16
  * @fold b: -128 w
  * @scratch ((out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1) * ((out_w - 1) * stride_w + k_w) * in_c + 64
- * @order bands */
+ * @order bands
+ * @work padded products 0.95 */
 /* Convolution of int8, by AVX-VNNI, sums of eight outputs at a time: see pixel_rows_s8_x86.h.
  * @as avxvnni/conv2d_int x8=x8v
  * @for X=s8 W=s8 Y=s8 S=s32
@@ -41,7 +44,8 @@
  * @pack w: O/8! H WI/4! o8 wi4
  * @fold b: -128 w
  * @scratch ((out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1) * ((out_w - 1) * stride_w + k_w) * in_c + 64
- * @order bands */
+ * @order bands
+ * @work padded products 1 */
 #include "edgekit/contracts/conv2d_int.h"
 #include "edgekit/simd/x86/rules_x86.h"
 

@@ -8,7 +8,8 @@
  * @pack b: O/8! o8
  * @pack m: O/8! o8
  * @pack e: O/8! o8
- * @scratch rows * inputs * 2 + 64 */
+ * @scratch rows * inputs * 2 + 64
+ * @work padded products 1.2 */
 /* Fully connected layer of int8 by AVX-512 VNNI without the blocks of weights that are zero.
  * @as avx512/dense_int.blocks x8=x16
  * @for X=s8 W=s8 Y=s8 S=s32
@@ -20,7 +21,8 @@
  * @pack m: O/16! o16
  * @pack e: O/16! o16
  * @fold b: -128 w
- * @scratch rows * inputs + 64 */
+ * @scratch rows * inputs + 64
+ * @work padded products 0.95 */
 /* Fully connected layer of int8 by AVX-VNNI without the blocks of weights that are zero.
  * @as avxvnni/dense_int.blocks x8=x8v
  * @for X=s8 W=s8 Y=s8 S=s32
@@ -29,7 +31,8 @@
  * @when inputs % 4 == 0 and acc_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
  * @pack w: blocks O/8! I/4! o8 i4
  * @fold b: -128 w
- * @scratch rows * inputs + 64 */
+ * @scratch rows * inputs + 64
+ * @work padded products 0.95 */
 #include "edgekit/contracts/dense_int.h"
 #include "edgekit/simd/x86/rules_x86.h"
 

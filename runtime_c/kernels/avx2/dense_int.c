@@ -7,7 +7,8 @@
  * @pack m: O/8! o8
  * @pack e: O/8! o8
  * @scratch rows * inputs * 2 + 64
- * @order bands */
+ * @order bands
+ * @work padded products 0.246 */
 /* Fully connected layer of int8, results of 16 bits.
  * @as avx2/dense_int.s8_s16
  * @for X=s8 W=s8 Y=s16 S=s32
@@ -25,7 +26,8 @@
  * @pack e: O/16! o16
  * @fold b: -128 w
  * @scratch rows * inputs + 64
- * @order bands */
+ * @order bands
+ * @work padded products 1 */
 /* Fully connected layer of int8, sums of sixteen outputs at a time, results of 16 bits.
  * @as avx512/dense_int.s8_s16 x8=x16
  * @for X=s8 W=s8 Y=s16 S=s32
@@ -46,7 +48,8 @@
  * @pack w: O/8! I/4! o8 i4
  * @fold b: -128 w
  * @scratch rows * inputs + 64
- * @order bands */
+ * @order bands
+ * @work padded products 1 */
 /* Fully connected layer of int8, by AVX-VNNI, results of 16 bits.
  * @as avxvnni/dense_int.s8_s16 x8=x8v
  * @for X=s8 W=s8 Y=s16 S=s32

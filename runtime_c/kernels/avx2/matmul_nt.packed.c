@@ -3,13 +3,15 @@
  * @for T=f32
  * @when rows >= 24
  * @split rows >= 24
- * @scratch 4 * 16 * inner */
+ * @scratch 4 * 16 * inner
+ * @work products 0.959 */
 /* Matrix product of floats with transposed b, of many rows, with AVX-512. Where sums are long, dot products are as fast.
  * @as avx512/matmul_nt.packed
  * @for T=f32
  * @when rows >= (32 if inner > 64 else 16) and inner <= 256
  * @split rows >= (32 if inner > 64 else 16)
- * @scratch 4 * 64 * inner */
+ * @scratch 4 * 64 * inner
+ * @work products 0.95 */
 #include "edgekit/contracts/matmul_nt.h"
 #include "edgekit/loops/matrices.h"
 

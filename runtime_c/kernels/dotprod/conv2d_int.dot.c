@@ -9,48 +9,55 @@
  * @pack e: O/16! o16
  * @scratch 16 if k_h * k_w == 1 and stride_h * stride_w == 1 and out_h == in_h and out_w == in_w and step_c == 1
  * @scratch else 4 * ((k_h * k_w * in_c + 15) // 16 * 16)
- * @order pixels 4 4 */
+ * @order pixels 4 4
+ * @work padded products 0.25 */
 /* Convolution of int8, for rule T with negative exponents, which are almost all.
  * @as dotprod/conv2d_int.right_shift
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule tfl=tfl_down
  * @when (groups == 1 or out_c % (4 * groups) == 0) and most_exponent < 0
- * @order pixels 4 4 */
+ * @order pixels 4 4
+ * @work padded products 0.247 */
 /* Convolution of int8. Four pixels of a row and sixteen outputs advance together, by SMMLA.
  * @as i8mm/conv2d_int.dot dot=mmla
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once
  * @when (groups == 1 or out_c % (4 * groups) == 0)
  * @pack w: G O/16!4 HWI/8! o16 hwi8
- * @order pixels 4 4 */
+ * @order pixels 4 4
+ * @work padded products 1 */
 /* Convolution of int8, for rule T with negative exponents, which are almost all.
  * @as i8mm/conv2d_int.right_shift dot=mmla
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule tfl=tfl_down
  * @when (groups == 1 or out_c % (4 * groups) == 0) and most_exponent < 0
  * @pack w: G O/16!4 HWI/8! o16 hwi8
- * @order pixels 4 4 */
+ * @order pixels 4 4
+ * @work padded products 0.95 */
 /* Convolution of int8. Four pixels of a row and four outputs advance together, by SMULL and SADALP.
  * @as neon/conv2d_int.dot dot=madd
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once
  * @when (groups == 1 or out_c % (4 * groups) == 0) and least_weight > -128
  * @pack w: G O/8!4 HWI/16! o8 hwi16
- * @order pixels 4 4 */
+ * @order pixels 4 4
+ * @work padded products 0.95 */
 /* Convolution of int8, for rule T with negative exponents, which are almost all.
  * @as neon/conv2d_int.right_shift dot=madd
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule tfl=tfl_down
  * @when (groups == 1 or out_c % (4 * groups) == 0) and least_weight > -128 and most_exponent < 0
  * @pack w: G O/8!4 HWI/16! o8 hwi16
- * @order pixels 4 4 */
+ * @order pixels 4 4
+ * @work padded products 0.902 */
 /* Convolution of int8 with weights of -128, product by product.
  * @as neon/conv2d_int.one_product dot=mads
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once
  * @when (groups == 1 or out_c % (4 * groups) == 0)
  * @pack w: G O/8!4 HWI/16! o8 hwi16
- * @order pixels 4 4 */
+ * @order pixels 4 4
+ * @work padded products 1 */
 #include "edgekit/contracts/conv2d_int.h"
 
 /* One window of a group, its cells side by side. */

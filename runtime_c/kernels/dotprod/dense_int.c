@@ -29,7 +29,8 @@
  * @rule e e_wide tfl once
  * @when least_weight > -128
  * @pack w: O/8!4 I/16! o8 i16
- * @order rows 4 4 */
+ * @order rows 4 4
+ * @work padded products 0.95 */
 /* Fully connected layer of int8, results of 16 bits: four outputs of up to four rows advance together, by SMULL and
  * SADALP.
  * @as neon/dense_int.s8_s16 dot=madd
@@ -42,7 +43,8 @@
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once
  * @pack w: O/8!4 I/16! o8 i16
- * @order rows 4 4 */
+ * @order rows 4 4
+ * @work padded products 1 */
 #include "edgekit/contracts/dense_int.h"
 
 /* One to four rows, one to four blocks of outputs from output `first` on. */

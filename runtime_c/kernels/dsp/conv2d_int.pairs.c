@@ -6,7 +6,8 @@
  * @pack b: G O/4! o4 : s32 x{2 << weight_shift}
  * @pack e: O : s8 x-1 +-{1 + weight_shift}
  * @order windows 2
- * @scratch 5 * k_h * ((k_w * (in_c // groups) + 3) // 4 * 4) */
+ * @scratch 5 * k_h * ((k_w * (in_c // groups) + 3) // 4 * 4)
+ * @work padded products 0.81, outputs 8 */
 /* The same with weights in 8 bits.
  * @as dsp/conv2d_int.pairs_bytes
  * @for X=s8 W=s8 Y=s8 S=s32

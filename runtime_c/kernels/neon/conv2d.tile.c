@@ -19,7 +19,8 @@
  * @scratch (out_c + 3) // 4 * 16 * k_h * k_w * in_c // groups
  * @scratch + (16 if k_h * k_w == 1 and stride_h * stride_w == 1 and out_h == in_h and out_w == in_w and step_c == 1
  * @scratch else 16 * k_h * k_w * in_c)
- * @order pixels 4 4 */
+ * @order pixels 4 4
+ * @work padded products 0.485 */
 /* Convolution of floats with weights of 16 bits, which are widened once, where that pays: for many pixels, and more
  * than a few weights.
  * @as neon/conv2d.unpacked_f16 f32_once=f16_once
@@ -31,21 +32,24 @@
  * @scratch (out_c + 3) // 4 * 16 * k_h * k_w * in_c // groups
  * @scratch + (16 if k_h * k_w == 1 and stride_h * stride_w == 1 and out_h == in_h and out_w == in_w and step_c == 1
  * @scratch else 16 * k_h * k_w * in_c)
- * @order pixels 4 4 */
+ * @order pixels 4 4
+ * @work padded products 0.43 */
 /* Convolution of floats with weights of 16 bits, which are widened where they are loaded.
  * @as neon/conv2d.bf16 f32=bf16 bf16_once=f32_once
  * @also conv2d_add
  * @apart
  * @for T=f32 W=bf16 B=f32
  * @when (groups == 1 or out_c % (4 * groups) == 0)
- * @order pixels 4 4 */
+ * @order pixels 4 4
+ * @work padded products 0.558 */
 /* Convolution of floats with weights of 16 bits, which are widened where they are loaded.
  * @as neon/conv2d.f16 f32=f16 f16_once=f32_once
  * @also conv2d_add
  * @apart
  * @for T=f32 W=f16 B=f32
  * @when (groups == 1 or out_c % (4 * groups) == 0)
- * @order pixels 4 4 */
+ * @order pixels 4 4
+ * @work padded products 0.544 */
 /* Convolution of floats with weights of 16 bits, which are widened once, where that pays: for many pixels.
  * @as neon32/conv2d.unpacked_bf16 f32_once=bf16_once
  * @also conv2d_add
@@ -56,7 +60,8 @@
  * @scratch (out_c + 3) // 4 * 16 * k_h * k_w * in_c // groups
  * @scratch + (16 if k_h * k_w == 1 and stride_h * stride_w == 1 and out_h == in_h and out_w == in_w and step_c == 1
  * @scratch else 16 * k_h * k_w * in_c)
- * @order pixels 4 2 */
+ * @order pixels 4 2
+ * @work padded products 0.808 */
 /* Convolution of floats with weights of 16 bits, which are widened once, where that pays: for many pixels.
  * @as neon32/conv2d.unpacked_f16 f32_once=f16_once
  * @also conv2d_add
@@ -67,7 +72,8 @@
  * @scratch (out_c + 3) // 4 * 16 * k_h * k_w * in_c // groups
  * @scratch + (16 if k_h * k_w == 1 and stride_h * stride_w == 1 and out_h == in_h and out_w == in_w and step_c == 1
  * @scratch else 16 * k_h * k_w * in_c)
- * @order pixels 4 2 */
+ * @order pixels 4 2
+ * @work padded products 1.09 */
 /* Convolution of floats. Windows that lie inside of the image are read where they are; others are gathered first.
  * Subnormal numbers count as 0, as this unit has it.
  * @as neon32/conv2d.tile
@@ -82,21 +88,24 @@
  * @apart
  * @for T=f32 W=bf16 B=f32
  * @when (groups == 1 or out_c % (4 * groups) == 0)
- * @order pixels 4 2 */
+ * @order pixels 4 2
+ * @work padded products 0.816 */
 /* Convolution of floats with weights of 16 bits, which are widened where they are loaded.
  * @as neon32/conv2d.f16 f32=f16 f16_once=f32_once
  * @also conv2d_add
  * @apart
  * @for T=f32 W=f16 B=f32
  * @when (groups == 1 or out_c % (4 * groups) == 0)
- * @order pixels 4 2 */
+ * @order pixels 4 2
+ * @work padded products 3.77 */
 /* Convolution of floats with weights of bytes: scales are in place of what is added. They are widened where they are
  * loaded.
  * @as neon/conv2d_scaled f32=s8 s8_once=f32_once
  * @apart
  * @for T=f32 W=s8 B=f32
  * @when (groups == 1 or out_c % (4 * groups) == 0)
- * @order pixels 4 4 */
+ * @order pixels 4 4
+ * @work padded products 0.68 */
 /* Convolution of floats with weights of bytes, which are widened once, where that pays: for many pixels.
  * @as neon/conv2d_scaled.unpacked f32_once=s8_once f32=scaled
  * @apart
@@ -106,14 +115,16 @@
  * @scratch (out_c + 3) // 4 * 16 * k_h * k_w * in_c // groups
  * @scratch + (16 if k_h * k_w == 1 and stride_h * stride_w == 1 and out_h == in_h and out_w == in_w and step_c == 1
  * @scratch else 16 * k_h * k_w * in_c)
- * @order pixels 4 4 */
+ * @order pixels 4 4
+ * @work padded products 0.629 */
 /* Convolution of floats with weights of bytes: scales are in place of what is added. They are widened where they are
  * loaded.
  * @as neon32/conv2d_scaled f32=s8 s8_once=f32_once
  * @apart
  * @for T=f32 W=s8 B=f32
  * @when (groups == 1 or out_c % (4 * groups) == 0)
- * @order pixels 4 2 */
+ * @order pixels 4 2
+ * @work padded products 1.34 */
 /* Convolution of floats with weights of bytes, which are widened once, where that pays: for many pixels.
  * @as neon32/conv2d_scaled.unpacked f32_once=s8_once f32=scaled
  * @apart
@@ -123,7 +134,8 @@
  * @scratch (out_c + 3) // 4 * 16 * k_h * k_w * in_c // groups
  * @scratch + (16 if k_h * k_w == 1 and stride_h * stride_w == 1 and out_h == in_h and out_w == in_w and step_c == 1
  * @scratch else 16 * k_h * k_w * in_c)
- * @order pixels 4 2 */
+ * @order pixels 4 2
+ * @work padded products 1.16 */
 /* Convolution of floats one at a time. Windows that lie inside of the image are read where they are; others are gathered
  * first.
  * @as riscvf/conv2d

@@ -3,19 +3,22 @@
  * @when in_c == out_c
  * @pack w: H W O I
  * @scratch 16
- * @order pixels 4 */
+ * @order pixels 4
+ * @work padded products 0.816 */
 /* Depthwise convolution of floats with weights of 16 bits, which are widened once.
  * @as neon/depthwise2d.m1_bf16 f32_once=bf16_once, neon32/depthwise2d.m1_bf16 f32_once=bf16_once
  * @for T=f32 W=bf16 B=f32
  * @when in_c == out_c and k_h * k_w * out_c >= 4
  * @scratch 4 * k_h * k_w * out_c + 12
- * @order pixels 4 */
+ * @order pixels 4
+ * @work padded products 0.935 */
 /* Depthwise convolution of floats with weights of 16 bits, which are widened once.
  * @as neon/depthwise2d.m1_f16 f32_once=f16_once, neon32/depthwise2d.m1_f16 f32_once=f16_once
  * @for T=f32 W=f16 B=f32
  * @when in_c == out_c and k_h * k_w * out_c >= 4
  * @scratch 4 * k_h * k_w * out_c + 12
- * @order pixels 4 */
+ * @order pixels 4
+ * @work padded products 1.02 */
 /* Depthwise convolution of floats. Four vectors of channels of a pixel advance together, then one. Subnormal numbers
  * count as 0, as this unit has it.
  * @as neon32/depthwise2d.m1

@@ -4,7 +4,8 @@
  * @pack w: O/16 I o16
  * @pack scale: O/16 I o16
  * @pack zero: O/16 I o16
- * @order rows 16 */
+ * @order rows 16
+ * @work padded products 1 */
 #include "edgekit/contracts/dense_groupwise.h"
 
 /* `width` outputs of one row, from output `first` on. */

@@ -5,7 +5,8 @@
  * @when outputs >= 16
  * @pack w: O/16! I o16(zip8) : +8 u4
  * @pack scale: O/16 I o16
- * @pack zero: O/16 I o16 */
+ * @pack zero: O/16 I o16
+ * @work padded products 0.95 */
 #include "edgekit/dense_groupwise.h"
 
 /* Sums of products of `count` inputs; returns the sum of these. */

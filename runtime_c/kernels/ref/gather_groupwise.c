@@ -3,7 +3,8 @@
  * @when block == 1
  * @pack w: O I
  * @pack scale: O I
- * @pack zero: O I */
+ * @pack zero: O I
+ * @work padded products 0.287 */
 /* Rows of a table of integers with a scale for each group, which lies as a fully connected layer reads it, too: weights
  * of several outputs side by side.
  * @as ref/gather_groupwise.blocks
@@ -11,7 +12,8 @@
  * @when block > 1 and depth == 1 and not carry
  * @pack w: O/{block}!{last} I o{block}
  * @pack scale: O/{block}!{last} I o{block}
- * @pack zero: O/{block}!{last} I o{block} */
+ * @pack zero: O/{block}!{last} I o{block}
+ * @work padded products 0.259 */
 /* Rows of a table of bytes with a scale for each group, which lies as a layer of several inputs at a time reads it, too.
  * @as ref/gather_groupwise.pieces
  * @also gather_groupwise_symmetric
@@ -19,7 +21,8 @@
  * @when block > 1 and depth > 1
  * @pack w: O/{block}!{last} I/{depth}! o{block} i{depth}
  * @pack scale: O/{block}!{last} I o{block}
- * @pack zero: O/{block}!{last} I o{block} */
+ * @pack zero: O/{block}!{last} I o{block}
+ * @work padded products 0.273 */
 #include "edgekit/contracts/gather_groupwise.h"
 
 EK_KERNEL void EK_FN(const EK_W *EK_RESTRICT w, const EK_C *EK_RESTRICT scale,

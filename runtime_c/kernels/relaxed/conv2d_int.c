@@ -9,7 +9,8 @@
  * @pack e: O/8! o8
  * @fold b: -128 w
  * @scratch ((out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1) * ((out_w - 1) * stride_w + k_w) * in_c + 16
- * @order windows 1048576 */
+ * @order windows 1048576
+ * @work padded products 1 */
 /* Convolution of int8. As the one for relaxed vectors, with cells of 16 bits.
  * @as wasm/conv2d_int four=two
  * @for X=s8 W=s8 Y=s8 S=s32
@@ -17,7 +18,8 @@
  * @when groups == 1 and dilation_w == 1
  * @pack w: O/8! H WI/2! o8 wi2
  * @scratch 2 * (((out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1) * ((out_w - 1) * stride_w + k_w) * in_c) + 16
- * @order windows 1048576 */
+ * @order windows 1048576
+ * @work padded products 1.65 */
 #include "edgekit/contracts/conv2d_int.h"
 
 /* Once for all layers: modules are fetched. */

@@ -9,7 +9,8 @@
  * @pack e: O/8! o8
  * @fold b: -128 w
  * @scratch rows * inputs + 16
- * @order rows 8 */
+ * @order rows 8
+ * @work padded products 0.902 */
 /* Fully connected layer of int8 without the blocks of weights that are zero: see block_sparse_s8_wasm.h.
  * @as wasm/dense_int.blocks four=two
  * @for X=s8 W=s8 Y=s8 S=s32
@@ -17,7 +18,8 @@
  * @when zero_blocks(8, 2) >= 15 + 7000 // inputs and inputs % 2 == 0
  * @pack w: blocks O/8! I/2! o8 i2
  * @scratch 2 * (rows * inputs) + 16
- * @order rows 8 */
+ * @order rows 8
+ * @work padded products 6.3 */
 #include "edgekit/contracts/dense_int.h"
 
 /* Once for all layers: modules are fetched. */

@@ -8,7 +8,8 @@
  * @pack e: O/8! o8
  * @fold b: -128 w
  * @scratch rows * inputs + 16
- * @order rows 8 */
+ * @order rows 8
+ * @work padded products 1 */
 /* Fully connected layer of int8 with one scale for all outputs.
  * @as relaxed/dense_int.one_scale each=one
  * @for X=s8 W=s8 Y=s8 S=s32
@@ -16,14 +17,16 @@
  * @when one_scale and least_weight > -128
  * @pack m: same! 4
  * @pack e: same! 4
- * @fold b: -128 w */
+ * @fold b: -128 w
+ * @work padded products 0.95 */
 /* Fully connected layer of int8. As the one for relaxed vectors, with cells of 16 bits.
  * @as wasm/dense_int four=two
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once
  * @pack w: O/8! I/2! o8 i2
  * @scratch 2 * (rows * inputs) + 16
- * @order rows 8 */
+ * @order rows 8
+ * @work padded products 1.87 */
 /* Fully connected layer of int8 with one scale for all outputs.
  * @as wasm/dense_int.one_scale four=two each=one
  * @for X=s8 W=s8 Y=s8 S=s32
@@ -32,7 +35,8 @@
  * @pack w: O/8! I/2! o8 i2
  * @pack m: same! 4
  * @pack e: same! 4
- * @scratch 2 * (rows * inputs) + 16 */
+ * @scratch 2 * (rows * inputs) + 16
+ * @work padded products 1.78 */
 #include "edgekit/contracts/dense_int.h"
 
 /* Once for all layers, of each of two kinds: modules are fetched. `few`: rows one at a time. */

@@ -8,7 +8,8 @@
  * @pack e: O/8! o8
  * @fold b: -128 w
  * @scratch rows * inputs + 16
- * @order rows 8 */
+ * @order rows 8
+ * @work padded products 0.857 */
 /* Fully connected layer of int8 with one scale for all outputs.
  * @as relaxed/dense_int.overflow_safe_one_scale each=one
  * @for X=s8 W=s8 Y=s8 S=s32
@@ -16,7 +17,8 @@
  * @when one_scale and rows < 4 and least_weight > -128 and heavy_pairs() <= 4 and inputs < 1048576
  * @pack m: same! 4
  * @pack e: same! 4
- * @fold b: -128 w */
+ * @fold b: -128 w
+ * @work padded products 0.814 */
 #include "edgekit/contracts/dense_int.h"
 
 /* Once for all layers: modules are fetched. */

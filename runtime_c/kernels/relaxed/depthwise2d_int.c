@@ -9,7 +9,8 @@
  * @fold b: -128 w
  * @scratch (in_c + 7) // 8 * (144 + (k_h + 3) // 4 * k_w * 32)
  * @scratch + (k_h + 3) // 4 * (((out_w - 1) * stride_w + (k_w - 1) * dilation_w + 1) * in_c * 4 + 64)
- * @order lines 8 */
+ * @order lines 8
+ * @work padded products 1 */
 /* Depthwise convolution of int8. As the one for relaxed vectors, with taps of 16 bits.
  * @as wasm/depthwise2d_int four=two
  * @for X=s8 W=s8 Y=s8 S=s32
@@ -18,7 +19,8 @@
  * @scratch (in_c + 7) // 8 * (144 + (k_h + 1) // 2 * k_w * 32)
  * @scratch + ((k_h + 1) // 2 + 2 * dilation_h - 1) * 64
  * @scratch + ((k_h + 1) // 2 + 2 * dilation_h - 1) * ((out_w - 1) * stride_w + (k_w - 1) * dilation_w + 1) * in_c * 4
- * @order lines 8 */
+ * @order lines 8
+ * @work padded products 7.25 */
 #include "edgekit/contracts/depthwise2d_int.h"
 
 /* Once for all layers: modules are fetched. */

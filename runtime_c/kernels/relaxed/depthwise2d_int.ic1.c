@@ -8,7 +8,8 @@
  * @pack e: O/8! o8
  * @fold b: -128 w
  * @scratch ((out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1) * ((out_w - 1) * stride_w + k_w) + 16
- * @order windows 1048576 */
+ * @order windows 1048576
+ * @work padded products 0.95 */
 /* Depthwise convolution of one channel of int8 into many. As the one for relaxed vectors, with cells of 16 bits.
  * @as wasm/depthwise2d_int.ic1 four=two
  * @for X=s8 W=s8 Y=s8 S=s32
@@ -16,7 +17,8 @@
  * @when in_c == 1 and dilation_w == 1
  * @pack w: O/8! H WI/2! o8 wi2
  * @scratch 2 * (((out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1) * ((out_w - 1) * stride_w + k_w)) + 16
- * @order windows 1048576 */
+ * @order windows 1048576
+ * @work padded products 8.27 */
 #include "edgekit/contracts/depthwise2d_int.h"
 
 /* Once for all layers: modules are fetched. */

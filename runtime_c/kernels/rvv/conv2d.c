@@ -6,7 +6,8 @@
  * @for T=f32 W=f32 B=f32
  * @pack w: G O/64 H I W o64
  * @scratch 4 * k_h * (4 * stride_w + (k_w - 1) * dilation_w + 1) * (in_c // groups)
- * @order pixels 16 5 */
+ * @order pixels 16 5
+ * @work padded products 1 */
 /* Convolution of floats, for few outputs: two vector registers, of up to twelve pixels.
  * @as rvv/conv2d.oc16 fm4=fm2
  * @also conv2d_add
@@ -14,7 +15,8 @@
  * @for T=f32 W=f32 B=f32
  * @when out_c // groups <= 16
  * @scratch 4 * k_h * (11 * stride_w + (k_w - 1) * dilation_w + 1) * (in_c // groups)
- * @order pixels 8 12 */
+ * @order pixels 8 12
+ * @work padded products 0.902 */
 /* Convolution of floats, for many outputs: eight vector registers, of up to three pixels.
  * @as rvv/conv2d.oc64 fm4=fm8
  * @also conv2d_add
@@ -23,19 +25,22 @@
  * @when out_c // groups > 32
  * @pack w: G O/64 H W I o64
  * @scratch 4 * k_h * (2 * stride_w + (k_w - 1) * dilation_w + 1) * (in_c // groups)
- * @order pixels 32 3 */
+ * @order pixels 32 3
+ * @work padded products 0.95 */
 /* Convolution of floats with weights of 16 bits.
  * @as rvv/conv2d.bf16 f32=bf16 bf16_once=f32_once
  * @also conv2d_add
  * @apart
  * @for T=f32 W=bf16 B=f32
- * @order pixels 16 5 */
+ * @order pixels 16 5
+ * @work padded products 1 */
 /* Convolution of floats with weights of 16 bits.
  * @as rvv/conv2d.f16 f32=f16 f16_once=f32_once
  * @also conv2d_add
  * @apart
  * @for T=f32 W=f16 B=f32
- * @order pixels 16 5 */
+ * @order pixels 16 5
+ * @work padded products 1 */
 /* Convolution of floats with weights of 16 bits, for few outputs.
  * @as rvv/conv2d.bf16_oc16 fm4=fm2 f32=bf16 bf16_once=f32_once
  * @also conv2d_add
@@ -43,7 +48,8 @@
  * @for T=f32 W=bf16 B=f32
  * @when out_c // groups <= 16
  * @scratch 4 * k_h * (11 * stride_w + (k_w - 1) * dilation_w + 1) * (in_c // groups)
- * @order pixels 8 12 */
+ * @order pixels 8 12
+ * @work padded products 0.95 */
 /* Convolution of floats with weights of 16 bits, for few outputs.
  * @as rvv/conv2d.f16_oc16 fm4=fm2 f32=f16 f16_once=f32_once
  * @also conv2d_add
@@ -51,19 +57,22 @@
  * @for T=f32 W=f16 B=f32
  * @when out_c // groups <= 16
  * @scratch 4 * k_h * (11 * stride_w + (k_w - 1) * dilation_w + 1) * (in_c // groups)
- * @order pixels 8 12 */
+ * @order pixels 8 12
+ * @work padded products 0.95 */
 /* Convolution of floats with weights of bytes: scales are in place of what is added.
  * @as rvv/conv2d_scaled f32=s8 s8_once=f32_once
  * @apart
  * @for T=f32 W=s8 B=f32
- * @order pixels 16 5 */
+ * @order pixels 16 5
+ * @work padded products 1 */
 /* Convolution of floats with weights of bytes, for few outputs: scales are in place of what is added.
  * @as rvv/conv2d_scaled.oc16 fm4=fm2 f32=s8 s8_once=f32_once
  * @apart
  * @for T=f32 W=s8 B=f32
  * @when out_c // groups <= 16
  * @scratch 4 * k_h * (11 * stride_w + (k_w - 1) * dilation_w + 1) * (in_c // groups)
- * @order pixels 8 12 */
+ * @order pixels 8 12
+ * @work padded products 0.95 */
 /* Convolution of floats with weights of 16 bits, for many outputs and many pixels: weights are widened once.
  * @as rvv/conv2d.bf16_oc64 fm4=fm8 f32_once=bf16_once
  * @also conv2d_add
@@ -74,7 +83,8 @@
  * @pack w: G O/64 H W I o64
  * @scratch 4 * out_c * k_h * k_w * (in_c // groups)
  * @scratch + 4 * k_h * (2 * stride_w + (k_w - 1) * dilation_w + 1) * (in_c // groups)
- * @order pixels 32 3 */
+ * @order pixels 32 3
+ * @work padded products 0.902 */
 /* Convolution of floats with weights of bytes, for many outputs and many pixels: weights are widened once.
  * @as rvv/conv2d_scaled.oc64 fm4=fm8 f32_once=s8_once f32=scaled
  * @apart
@@ -84,7 +94,8 @@
  * @pack w: G O/64 H W I o64
  * @scratch 4 * out_c * k_h * k_w * (in_c // groups)
  * @scratch + 4 * k_h * (2 * stride_w + (k_w - 1) * dilation_w + 1) * (in_c // groups)
- * @order pixels 32 3 */
+ * @order pixels 32 3
+ * @work padded products 0.902 */
 #include "edgekit/contracts/conv2d.h"
 
 /* `rows` rows of windows, from row `top` of the image on, of `columns` columns from column `left` on. */

@@ -5,41 +5,47 @@
  * @rule e e_wide tfl tfl_up once
  * @pack w: G O/64 H I W o64
  * @scratch k_h * (5 * stride_w + (k_w - 1) * dilation_w + 1) * (in_c // groups)
- * @order pixels 16 6 */
+ * @order pixels 16 6
+ * @work padded products 1 */
 /* Convolution of int8, for rule T with negative exponents, which are almost all.
  * @as rvv/conv2d_int.right_shift
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule tfl=tfl_down tfl_up=tfl_down_up
  * @when most_exponent < 0
- * @order pixels 16 6 */
+ * @order pixels 16 6
+ * @work padded products 0.95 */
 /* Convolution of int8, for few outputs: two vector registers, of up to twelve pixels.
  * @as rvv/conv2d_int.oc16 m4=m2
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl tfl_up once
  * @when out_c // groups <= 16
  * @scratch k_h * (11 * stride_w + (k_w - 1) * dilation_w + 1) * (in_c // groups)
- * @order pixels 8 12 */
+ * @order pixels 8 12
+ * @work padded products 0.857 */
 /* Convolution of int8, for few outputs and rule T with negative exponents.
  * @as rvv/conv2d_int.oc16_right_shift m4=m2
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule tfl=tfl_down tfl_up=tfl_down_up
  * @when out_c // groups <= 16 and most_exponent < 0
  * @scratch k_h * (11 * stride_w + (k_w - 1) * dilation_w + 1) * (in_c // groups)
- * @order pixels 8 12 */
+ * @order pixels 8 12
+ * @work padded products 0.773 */
 /* Convolution of int8, for many outputs: eight vector registers, of up to three pixels.
  * @as rvv/conv2d_int.oc64 m4=m8
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl tfl_up once
  * @when out_c // groups > 32
  * @scratch k_h * (2 * stride_w + (k_w - 1) * dilation_w + 1) * (in_c // groups)
- * @order pixels 32 3 */
+ * @order pixels 32 3
+ * @work padded products 0.902 */
 /* Convolution of int8, for many outputs and rule T with negative exponents.
  * @as rvv/conv2d_int.oc64_right_shift m4=m8
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule tfl=tfl_down tfl_up=tfl_down_up
  * @when out_c // groups > 32 and most_exponent < 0
  * @scratch k_h * (2 * stride_w + (k_w - 1) * dilation_w + 1) * (in_c // groups)
- * @order pixels 32 3 */
+ * @order pixels 32 3
+ * @work padded products 0.814 */
 #include "edgekit/contracts/conv2d_int.h"
 
 /* The rows and columns that windows of a tile see, `columns` of them, from row `top` and column `left` on. */

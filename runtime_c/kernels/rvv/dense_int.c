@@ -3,7 +3,8 @@
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once
  * @pack w: O/64 I o64
- * @order rows 32 3 */
+ * @order rows 32 3
+ * @work padded products 1 */
 /* Results of 16 bits.
  * @as rvv/dense_int.s8_s16
  * @for X=s8 W=s8 Y=s16 S=s32
@@ -14,7 +15,8 @@
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once
  * @when rows >= 4
- * @order rows 16 6 */
+ * @order rows 16 6
+ * @work padded products 0.95 */
 #include "edgekit/contracts/dense_int.h"
 
 /* The results of `vl` outputs of a row from number `o` on. */

@@ -4,13 +4,15 @@
  * @for T=f32 W=f32 B=f32
  * @when in_c == out_c
  * @pack w: H W O I
- * @order pixels 16 3 */
+ * @order pixels 16 3
+ * @work padded products 1 */
 /* Depthwise convolution of floats, for few channels: two vector registers, of up to seven pixels.
  * @as rvv/depthwise2d.oc16 fm4=fm2
  * @for T=f32 W=f32 B=f32
  * @when in_c == out_c
  * @when out_c <= 16
- * @order pixels 8 7 */
+ * @order pixels 8 7
+ * @work padded products 0.95 */
 /* Depthwise convolution of floats with weights of 16 bits.
  * @as rvv/depthwise2d.bf16 f32=bf16
  * @for T=f32 W=bf16 B=f32

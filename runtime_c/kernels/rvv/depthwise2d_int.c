@@ -5,13 +5,15 @@
  * @when in_c == out_c and least_weight > -128
  * @pack w: H W O I
  * @scratch in_c
- * @order lines 16 */
+ * @order lines 16
+ * @work padded products 1 */
 /* Depthwise convolution of int8, for rule T with negative exponents, which are almost all.
  * @as rvv/depthwise2d_int.right_shift
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule tfl=tfl_down tfl_up=tfl_down_up
  * @when in_c == out_c and least_weight > -128 and most_exponent < 0
- * @order lines 16 */
+ * @order lines 16
+ * @work padded products 0.95 */
 #include "edgekit/contracts/depthwise2d_int.h"
 
 /* `vl` channels of one pixel. Cells outside of the image are read from `outside`. */

@@ -1,12 +1,14 @@
 /* Matrix product of floats. Rows of a are the pixels of a line, those of b are weights: see pixel_rows_f32_rvv.h. Columns of
  * up to three rows advance together, as many as eight vector registers hold.
  * @for T=f32
- * @when b_column == 1 */
+ * @when b_column == 1
+ * @work products 1 */
 /* Matrix product of floats with few columns: four vector registers, of up to five rows.
  * @as rvv/matmul.columns32 fm8=fm4
  * @for T=f32
  * @when b_column == 1
- * @when columns <= 32 and rows > 3 */
+ * @when columns <= 32 and rows > 3
+ * @work products 0.95 */
 #include "edgekit/contracts/matmul.h"
 #include "edgekit/loops/matrices.h"
 

@@ -8,7 +8,8 @@
  * @scratch 64 * k_h * k_w * in_c
  * @scratch + (0 if k_h * k_w == 1 and stride_h * stride_w == 1 and out_h == in_h and out_w == in_w
  * @scratch else (k_w * in_c if k_w == 1 or dilation_w == 1 else k_h * k_w * in_c) * 64 + 256)
- * @order pixels 1 */
+ * @order pixels 1
+ * @work padded products 1 */
 /* Convolution of floats over an image with channels first.
  * @as sme/conv2d.planes
  * @also conv2d_add
@@ -16,7 +17,8 @@
  * @when groups == 1 and step_c > 1 and step_w == 1 and step_h == in_w and batch * out_h * out_w >= 4
  * @when batch * out_h * out_w * out_c * k_h * k_w * in_c >= 262144
  * @pack w: O/16! I HW o16
- * @scratch 64 * k_h * k_w * in_c + (k_w if k_w == 1 or dilation_w == 1 else k_h * k_w) * 64 + 256 */
+ * @scratch 64 * k_h * k_w * in_c + (k_w if k_w == 1 or dilation_w == 1 else k_h * k_w) * 64 + 256
+ * @work padded products 0.95 */
 #include "edgekit/contracts/conv2d.h"
 
 struct EK_FN_call {

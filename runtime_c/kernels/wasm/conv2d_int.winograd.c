@@ -12,7 +12,8 @@
  * @pack e: O/8! o8
  * @scratch 2 * in_c * ((out_h + 3) // 4 * 4 + 2) * ((out_w + 3) // 4 * 4 + 2)
  * @scratch + ((out_h + 3) // 4) * ((out_w + 3) // 4) * (72 * in_c + 512) + 576 * in_c + 11520
- * @order windows 1048576 */
+ * @order windows 1048576
+ * @work padded products 1.2 */
 #include "edgekit/contracts/conv2d_int.h"
 
 /* Once for all layers: modules are fetched. */
