@@ -42,9 +42,10 @@ def read(path: Path, most: int, within: Path | None = None) -> bytes:
     """All bytes of a regular file, which has `most` of them at most."""
     try:
         with opened(path, within) as file:
-            if os.fstat(file.fileno()).st_size > most:
+            size = os.fstat(file.fileno()).st_size
+            if size > most:
                 raise EdgeKitError("E0402", f"{path.name} has more than {most:,} bytes")
-            return file.read(most)
+            return file.read(size)  # Python makes room for as many as are asked for
     except OSError as error:
         raise EdgeKitError("E0104", f"cannot read {path}: {error.strerror}") from None
 

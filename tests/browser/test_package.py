@@ -87,7 +87,7 @@ def test_large_weights_are_a_file_and_no_text(tmp_path: Path) -> None:
 def test_file_sizes(digits: Path) -> None:
     """What a page loads beside the module: readable, and small all the same."""
     sizes = {path.name: path.stat().st_size for path in digits.iterdir()}
-    assert sizes["digits.js"] < 6000
+    assert sizes["digits.js"] < 7000  # with functions to and from its integer ports
     assert sizes["digits.worker.js"] + sizes["digits.thread.js"] < 3000
     assert sizes["digits.image.js"] < 2000
 

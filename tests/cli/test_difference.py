@@ -171,7 +171,7 @@ def test_the_culprit_is_who_does_most_harm_not_who_is_furthest_off() -> None:
 def test_layers_may_keep_the_order_of_the_graph() -> None:
     found = diff(chain(2), chain(2.5), X, order="graph")
     assert [layer.name for layer in found.layers] == ["middle", "relu", "y"]
-    with pytest.raises(EdgeKitError, match="unknown order size"):
+    with pytest.raises(EdgeKitError, match="unknown order: size"):
         diff(chain(2), chain(2.5), X, order="size")  # type: ignore[arg-type]
 
 

@@ -26,7 +26,8 @@ from support.tools import ROOT, require, require_module, require_shared
 
 import edgekit
 
-PAGES = [*sorted((ROOT / "docs" / "tutorials").glob("*.md")), ROOT / "docs" / "memory.md"]
+TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
+PAGES = [*TUTORIALS, ROOT / "docs" / "memory.md"]
 NEEDS = {"pytorch-to-board": ("torch", "sklearn"), "wake-word": ("torch",)}
 DOWNLOADED = {"tflite-in-a-web-page": "models/tflite_micro/person_detect.tflite"}
 PERSON = ROOT / "docs" / "assets" / "person.png"
@@ -166,7 +167,7 @@ def the_page_says_what_the_simulator_does(folder: Path, is_update: bool) -> None
 def test_every_tutorial_has_pictures_that_are_small_and_described() -> None:
     assets = ROOT / "docs" / "assets"
     shown: set[str] = set()
-    for page in PAGES:
+    for page in TUTORIALS:
         links = re.findall(r"!\[([^\]]*)\]\(\.\./assets/([^)]+)\)", page.read_text(encoding="utf-8"))
         assert links, page
         assert all(len(words) > 20 for words, _ in links), page
@@ -179,7 +180,7 @@ def test_every_tutorial_has_pictures_that_are_small_and_described() -> None:
 
 
 def test_every_tutorial_is_listed() -> None:
-    pages = [f"tutorials/{page.name}" for page in PAGES]
+    pages = [f"tutorials/{page.name}" for page in TUTORIALS]
     for name in ("README.md", "mkdocs.yml"):
         text = (ROOT / name).read_text(encoding="utf-8")
         assert [page for page in pages if page not in text] == []

@@ -54,7 +54,7 @@ def with_one(name: str, value: float) -> Arrays:
         ({"image": np.zeros((16, 1, 4, 4, 3), np.uint8)}, "E0102", "(?s)input image is u8.*--mean and --std"),
         ({"image": np.zeros((16, 1, 4, 4, 3), np.complex64)}, "E0102", "input image is complex64"),
         ({"image": np.full((16, 1, 4, 4, 3), "x")}, "E0102", "input image is <U1"),
-        ({"image": np.full((16, 1, 4, 4, 3), None)}, "E0102", "input image is object"),
+        ({"image": np.full((16, 1, 4, 4, 3), None)}, "E0102", "a ndarray is given that is no array"),
         ({"image": data(15)["image"]}, "E0108", r"number of samples \(image: 15, vector: 16\)"),
         (data(0), "E0110", "there is no calibration sample"),
         (with_one("image", np.nan), "E0408", "image holds NaN or infinity"),

@@ -48,6 +48,11 @@ def compute(device: Device, graph: Graph, inputs: Mapping[str, Array]) -> Comput
     """Every node of a graph. All that can be computed at a time is compiled together."""
     found = Computed({name: _bytes(data) for name, data in inputs.items()})
     pending = [(node, list(_steps(graph, node))) for node in graph.nodes]
+    for node, steps in pending:
+        if not steps:  # its results have no elements
+            found.tensors |= {name: np.zeros(0, np.uint8) for name in node.outputs}
+            found.done |= {*node.outputs}
+    pending = [(node, steps) for node, steps in pending if steps]
     while pending:
         ready = [(n, steps) for n, steps in pending if all(_is_known(graph, i, found) for i in n.inputs)]
         uses, buffers, calls = [], [], []

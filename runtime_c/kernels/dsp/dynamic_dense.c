@@ -6,7 +6,8 @@
  * @pack w: O/4! I/16! i16/2(021346578a9bcedf) o4/2 i2 o2 : carry s8
  * @pack scale: O/4! I o4
  * @pack b: O/4! o4
- * @scratch 2 * ((inputs + 15) // 16 * 16) + 20 * ((inputs + group - 1) // group) */
+ * @scratch 2 * ((inputs + 15) // 16 * 16) + 20 * ((inputs + group - 1) // group)
+ * @work products 2 */
 /* Scales in f16.
  * @as dsp/dynamic_dense.s8_f16 s8f32=s8f16
  * @for W=s8 C=f16
@@ -15,7 +16,8 @@
  * @pack w: O/4! I/16! i16/2(021346578a9bcedf) o4/2 i2 o2 : carry s8
  * @pack scale: O/4! I o4
  * @pack b: O/4! o4
- * @scratch 2 * ((inputs + 15) // 16 * 16) + 20 * ((inputs + group - 1) // group) */
+ * @scratch 2 * ((inputs + 15) // 16 * 16) + 20 * ((inputs + group - 1) // group)
+ * @work products 2 */
 /* Scales in bf16.
  * @as dsp/dynamic_dense.s8_bf16 s8f32=s8bf16
  * @for W=s8 C=bf16
@@ -24,7 +26,8 @@
  * @pack w: O/4! I/16! i16/2(021346578a9bcedf) o4/2 i2 o2 : carry s8
  * @pack scale: O/4! I o4
  * @pack b: O/4! o4
- * @scratch 2 * ((inputs + 15) // 16 * 16) + 20 * ((inputs + group - 1) // group) */
+ * @scratch 2 * ((inputs + 15) // 16 * 16) + 20 * ((inputs + group - 1) // group)
+ * @work products 2 */
 /* Weights of 4 bits, scales in f32.
  * @as dsp/dynamic_dense.s4_f32 s8f32=s4f32
  * @for W=s4 C=f32
@@ -33,7 +36,8 @@
  * @pack w: O/4! I/16! i16(021346578a9bcedf) o4 : excess u4
  * @pack scale: O/4! I o4
  * @pack b: O/4! o4
- * @scratch 2 * ((inputs + 15) // 16 * 16) + 20 * ((inputs + group - 1) // group) */
+ * @scratch 2 * ((inputs + 15) // 16 * 16) + 20 * ((inputs + group - 1) // group)
+ * @work products 2 */
 /* Weights of 4 bits, scales in f16.
  * @as dsp/dynamic_dense.s4_f16 s8f32=s4f16
  * @for W=s4 C=f16
@@ -42,7 +46,8 @@
  * @pack w: O/4! I/16! i16(021346578a9bcedf) o4 : excess u4
  * @pack scale: O/4! I o4
  * @pack b: O/4! o4
- * @scratch 2 * ((inputs + 15) // 16 * 16) + 20 * ((inputs + group - 1) // group) */
+ * @scratch 2 * ((inputs + 15) // 16 * 16) + 20 * ((inputs + group - 1) // group)
+ * @work products 2 */
 /* Weights of 4 bits, scales in bf16.
  * @as dsp/dynamic_dense.s4_bf16 s8f32=s4bf16
  * @for W=s4 C=bf16
@@ -51,7 +56,8 @@
  * @pack w: O/4! I/16! i16(021346578a9bcedf) o4 : excess u4
  * @pack scale: O/4! I o4
  * @pack b: O/4! o4
- * @scratch 2 * ((inputs + 15) // 16 * 16) + 20 * ((inputs + group - 1) // group) */
+ * @scratch 2 * ((inputs + 15) // 16 * 16) + 20 * ((inputs + group - 1) // group)
+ * @work products 2 */
 #include "edgekit/contracts/dynamic_dense.h"
 #include "edgekit/simd/cortex_m/dynamic_rows_dsp.h"
 

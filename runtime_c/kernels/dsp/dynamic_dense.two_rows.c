@@ -7,7 +7,8 @@
  * @pack w: O/4! I/16! i16/2(021346578a9bcedf) o4/2 i2 o2 : carry s8
  * @pack scale: O/4! I o4
  * @pack b: O/4! o4
- * @scratch 4 * ((inputs + 15) // 16 * 16) + 36 * ((inputs + group - 1) // group) */
+ * @scratch 4 * ((inputs + 15) // 16 * 16) + 36 * ((inputs + group - 1) // group)
+ * @work products 1.8 */
 /* Scales in f16.
  * @as dsp/dynamic_dense.two_rows_s8_f16 s8f32=s8f16
  * @for W=s8 C=f16
@@ -17,7 +18,8 @@
  * @pack w: O/4! I/16! i16/2(021346578a9bcedf) o4/2 i2 o2 : carry s8
  * @pack scale: O/4! I o4
  * @pack b: O/4! o4
- * @scratch 4 * ((inputs + 15) // 16 * 16) + 36 * ((inputs + group - 1) // group) */
+ * @scratch 4 * ((inputs + 15) // 16 * 16) + 36 * ((inputs + group - 1) // group)
+ * @work products 1.8 */
 /* Scales in bf16.
  * @as dsp/dynamic_dense.two_rows_s8_bf16 s8f32=s8bf16
  * @for W=s8 C=bf16
@@ -27,7 +29,8 @@
  * @pack w: O/4! I/16! i16/2(021346578a9bcedf) o4/2 i2 o2 : carry s8
  * @pack scale: O/4! I o4
  * @pack b: O/4! o4
- * @scratch 4 * ((inputs + 15) // 16 * 16) + 36 * ((inputs + group - 1) // group) */
+ * @scratch 4 * ((inputs + 15) // 16 * 16) + 36 * ((inputs + group - 1) // group)
+ * @work products 1.8 */
 /* Weights of 4 bits, scales in f32.
  * @as dsp/dynamic_dense.two_rows_s4_f32 s8f32=s4f32
  * @for W=s4 C=f32
@@ -37,7 +40,8 @@
  * @pack w: O/4! I/16! i16(021346578a9bcedf) o4 : excess u4
  * @pack scale: O/4! I o4
  * @pack b: O/4! o4
- * @scratch 4 * ((inputs + 15) // 16 * 16) + 36 * ((inputs + group - 1) // group) */
+ * @scratch 4 * ((inputs + 15) // 16 * 16) + 36 * ((inputs + group - 1) // group)
+ * @work products 1.8 */
 /* Weights of 4 bits, scales in f16.
  * @as dsp/dynamic_dense.two_rows_s4_f16 s8f32=s4f16
  * @for W=s4 C=f16
@@ -47,7 +51,8 @@
  * @pack w: O/4! I/16! i16(021346578a9bcedf) o4 : excess u4
  * @pack scale: O/4! I o4
  * @pack b: O/4! o4
- * @scratch 4 * ((inputs + 15) // 16 * 16) + 36 * ((inputs + group - 1) // group) */
+ * @scratch 4 * ((inputs + 15) // 16 * 16) + 36 * ((inputs + group - 1) // group)
+ * @work products 1.8 */
 /* Weights of 4 bits, scales in bf16.
  * @as dsp/dynamic_dense.two_rows_s4_bf16 s8f32=s4bf16
  * @for W=s4 C=bf16
@@ -57,7 +62,8 @@
  * @pack w: O/4! I/16! i16(021346578a9bcedf) o4 : excess u4
  * @pack scale: O/4! I o4
  * @pack b: O/4! o4
- * @scratch 4 * ((inputs + 15) // 16 * 16) + 36 * ((inputs + group - 1) // group) */
+ * @scratch 4 * ((inputs + 15) // 16 * 16) + 36 * ((inputs + group - 1) // group)
+ * @work products 1.8 */
 #include "edgekit/contracts/dynamic_dense.h"
 #include "edgekit/simd/cortex_m/dynamic_two_rows_dsp.h"
 

@@ -4,7 +4,8 @@
  * @pack w: O/4! I/16! o4 i16
  * @pack scale: O/4! I o4
  * @pack b: O/4! o4
- * @scratch max(1, ((inputs % 16 + 15) // 16) * ((inputs + 15) // 16 * 16)) */
+ * @scratch max(1, ((inputs % 16 + 15) // 16) * ((inputs + 15) // 16 * 16))
+ * @work products 2 */
 /* Scales in f16.
  * @as mve/dynamic_dense.s8_f16 s8f32x4=s8f16x4
  * @for W=s8 C=f16
@@ -12,7 +13,8 @@
  * @pack w: O/4! I/16! o4 i16
  * @pack scale: O/4! I o4
  * @pack b: O/4! o4
- * @scratch max(1, ((inputs % 16 + 15) // 16) * ((inputs + 15) // 16 * 16)) */
+ * @scratch max(1, ((inputs % 16 + 15) // 16) * ((inputs + 15) // 16 * 16))
+ * @work products 2 */
 /* Scales in bf16.
  * @as mve/dynamic_dense.s8_bf16 s8f32x4=s8bf16x4
  * @for W=s8 C=bf16
@@ -20,7 +22,8 @@
  * @pack w: O/4! I/16! o4 i16
  * @pack scale: O/4! I o4
  * @pack b: O/4! o4
- * @scratch max(1, ((inputs % 16 + 15) // 16) * ((inputs + 15) // 16 * 16)) */
+ * @scratch max(1, ((inputs % 16 + 15) // 16) * ((inputs + 15) // 16 * 16))
+ * @work products 2 */
 /* Weights of 4 bits, scales in f32.
  * @as mve/dynamic_dense.s4_f32 s8f32x4=s4f32x4
  * @for W=s4 C=f32
@@ -28,7 +31,8 @@
  * @pack w: O/4! I/32! o4 i32(2x16) : u4
  * @pack scale: O/4! I o4
  * @pack b: O/4! o4
- * @scratch max(1, ((inputs % 32 + 31) // 32) * ((inputs + 31) // 32 * 32)) */
+ * @scratch max(1, ((inputs % 32 + 31) // 32) * ((inputs + 31) // 32 * 32))
+ * @work products 2 */
 /* Weights of 4 bits, scales in f16.
  * @as mve/dynamic_dense.s4_f16 s8f32x4=s4f16x4
  * @for W=s4 C=f16
@@ -36,7 +40,8 @@
  * @pack w: O/4! I/32! o4 i32(2x16) : u4
  * @pack scale: O/4! I o4
  * @pack b: O/4! o4
- * @scratch max(1, ((inputs % 32 + 31) // 32) * ((inputs + 31) // 32 * 32)) */
+ * @scratch max(1, ((inputs % 32 + 31) // 32) * ((inputs + 31) // 32 * 32))
+ * @work products 2 */
 /* Weights of 4 bits, scales in bf16.
  * @as mve/dynamic_dense.s4_bf16 s8f32x4=s4bf16x4
  * @for W=s4 C=bf16
@@ -44,7 +49,8 @@
  * @pack w: O/4! I/32! o4 i32(2x16) : u4
  * @pack scale: O/4! I o4
  * @pack b: O/4! o4
- * @scratch max(1, ((inputs % 32 + 31) // 32) * ((inputs + 31) // 32 * 32)) */
+ * @scratch max(1, ((inputs % 32 + 31) // 32) * ((inputs + 31) // 32 * 32))
+ * @work products 2 */
 #include "edgekit/contracts/dynamic_dense.h"
 #include "edgekit/simd/cortex_m/dynamic_rows_mve.h"
 

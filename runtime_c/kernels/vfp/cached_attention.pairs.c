@@ -2,7 +2,8 @@
  * loaded once for both, and eight elements stay in registers. Weights: see attention_vfp.h.
  * @for T=f32
  * @when size % 8 == 0 and values % 8 == 0 and repeat % 2 == 0
- * @when size + values > 16 */
+ * @when size + values > 16
+ * @work scores 1.62 */
 #include "edgekit/contracts/cached_attention.h"
 #include "edgekit/simd/cortex_m/attention_vfp.h"
 
