@@ -128,6 +128,9 @@ def test_a_run_says_what_is_left_and_tells_what_it_found_when_it_is_stopped(
         stderr=subprocess.STDOUT,
         text=True,
         start_new_session=True,
+        preexec_fn=lambda: signal.signal(
+            signal.SIGINT, signal.SIG_DFL
+        ),  # what runs in the background ignores it
     )
     assert running.stdout
     said = ""
