@@ -17,7 +17,8 @@
  * @pack b: O/4! o4 : s32
  * @pack e: O : s8 x-1 +-1
  * @order rows 1
- * @scratch 2 * ((inputs + 3) // 4 * 4) */
+ * @scratch 2 * ((inputs + 3) // 4 * 4)
+ * @work padded products 2.0 */
 /* Results of 16 bits.
  * @as dsp/dense_int.s8_s16
  * @for X=s8 W=s8 Y=s16 S=s32

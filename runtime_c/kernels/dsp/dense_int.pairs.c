@@ -19,7 +19,8 @@
  * @pack b: O/4! o4 : s32
  * @pack e: O : s8 x-1 +-1
  * @order rows 4 2
- * @scratch 4 * inputs */
+ * @scratch 4 * inputs
+ * @work padded products 1.5 */
 /* Results of 16 bits.
  * @as dsp/dense_int.pairs_s8_s16
  * @for X=s8 W=s8 Y=s16 S=s32
