@@ -1,48 +1,45 @@
-"""Calibrates estimates of instructions: counts random layers in an emulator, and fits a model of each kernel.
+"""Calibrates the costs of kernels: counts random layers with every kernel that fits, and fits these together.
 
-The result lies in targets/instructions. What a kernel takes is a sum of few terms, each so many for a unit
-of work (codegen/cost/cost_features.py); the error is that on layers which had no part in the fit.
+`python -m benchmarks.calibrate TARGET --keep FILE` draws layers of every family, few for the same kernels,
+and says how many instructions a unit of each kind of work takes in them (codegen/cost/cost_features.py).
+Which kinds these are says the tag @work of a kernel's file; without one, those that explain its counts best
+go there. The numbers go to targets/costs, with the error on layers that had no part in the fit, where the
+target has a file there or `--file` asks for one, and else into the tags. FILE keeps the counts by the code of
+kernels: a second fit counts nothing, and one after a change counts the changed kernels alone.
+
+A kernel whose code was used by fewer than ten of these layers keeps its numbers in targets/costs.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import re
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from functools import partial
 from multiprocessing import Pool
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from scipy.optimize import nnls
-
-from benchmarks.calibration_graph import Layers
+from benchmarks.calibration_fits import Fit, Sample, chosen_kinds, fitted
 from benchmarks.calibration_plans import PLANS
 from benchmarks.cortex_m import MODELS, NETWORKS
-from benchmarks.kernel_choice import turned
+from benchmarks.kernel_layers import Counts, Kept, Layer, fitting, graph, on
 from benchmarks.results import table, write_section
 from edgekit.codegen.compilation import toolchain
-from edgekit.codegen.cost import counting, instructions
-from edgekit.codegen.cost.bench import compiled
-from edgekit.codegen.cost.calibrations import FOLDER
-from edgekit.codegen.cost.cost_features import Work, work
+from edgekit.codegen.cost import cost_files, instructions
+from edgekit.codegen.cost.calibrations import calibrated
+from edgekit.codegen.kernels.kernel_files import Variant, all_variants
 from edgekit.codegen.printing.render import Optimize
-from edgekit.codegen.program import Program, compile_graph
+from edgekit.codegen.program import compile_graph
 from edgekit.converters.tflite.reader import convert
 from edgekit.core import target as targets
 from edgekit.core.passes.simplify import simplify
 from edgekit.core.target import Target
-from edgekit.core.types import Array
 
-_COPIES = 4  # of each family in one program
-_MIN_SAMPLES = 10  # for a model
-_MAX_TERMS = 8
-_FOLDS = 6
-_LOSS = 1.02  # by so much the error may grow for a term less
+_MIN_SAMPLES = 10  # for a row of a file
+_COLUMNS = 107  # of a tag
 _LARGE = 0.02  # of a network: layers below do not matter
 _NOTE = """\
 Estimates of `edgekit estimate` for the MLPerf Tiny networks, compared with the instructions that an
@@ -51,104 +48,113 @@ emulator counts; none of their layers was used in the fit. `stated` is the error
 calibrated are named."""
 
 
-@dataclass(frozen=True)
-class Sample:
-    """One kernel call: what it does, and what it took."""
-
-    kernel: str
-    work: Work
-    instructions: int
-
-
-@dataclass(frozen=True)
-class Fit:
-    """Instructions for a unit of each kind of work, and the error on samples that were held out."""
-
-    terms: Mapping[str, float]
-    error: float
-    samples: int
-    shares: Mapping[str, tuple[float, float]]  # of an estimate that each term had, at least and at most
-
-
-def samples(target: Target, optimize: Optimize, only: Sequence[str], job: tuple[int, int]) -> list[Sample]:
-    """What one program of random layers shows: those of a plan, for a seed."""
-    number, seed = job
-    kinds, rounding, families = PLANS[number]
-    net = Layers(1000 * number + seed, kinds, rounding)
-    for family in families * _COPIES:
-        if not only or family.__name__ in only:
-            family(net)
-    if not net.outputs:
-        return []
-    graph = net.graph()
-    small = {name for i, name in enumerate(net.outputs) if i // 2 % 2 and seed % 2}
-    with turned(by=seed // 2 % 2):  # also kernels that others seem to be better than
-        program = compile_graph(graph, target, compact=small)
-    return list(counted(program, optimize))
-
-
-def counted(program: Program, optimize: Optimize) -> Iterator[Sample]:
-    """Each call of a program, counted in one run."""
-    with tempfile.TemporaryDirectory(prefix="edgekit-") as folder:
-        executable = compiled(program, Path(folder), toolchain.find(program.target), optimize)
-        marks = counting.entered(program, optimize)
-        parts = counting.count(program.target, executable, marks).parts
-    for (line, done), part in zip(work(program), parts, strict=True):
-        yield Sample(line.kernel.function, done, part)
-
-
-def fitted(found: Sequence[Sample]) -> Fit:
-    """The terms that explain the samples best: those that least squares without negative numbers use, without
-    those that do others no good."""
-    names = sorted({name for sample in found for name in sample.work})
-    x = np.array([[sample.work.get(name, 0) for name in names] for sample in found], np.float64)
-    y = np.array([sample.instructions for sample in found], np.float64)
-    x /= y[:, None]  # relative errors count
-    chosen = np.flatnonzero(nnls(x, np.ones(len(y)))[0]).tolist()
-    error = _error(x[:, chosen])
-    while len(chosen) > 1:
-        tried = [(_error(x[:, [k for k in chosen if k != i]]), i) for i in chosen]
-        best, i = min(tried)
-        if best > error * _LOSS and len(chosen) <= _MAX_TERMS:
-            break
-        chosen, error = [k for k in chosen if k != i], best
-    factors, _ = nnls(x[:, chosen], np.ones(len(y)))
-    parts = x[:, chosen] * factors
-    parts = parts[parts.sum(axis=1) > 0]
-    parts /= parts.sum(axis=1, keepdims=True)
-    terms, shares = {}, {}
-    for i, factor, part in zip(chosen, factors, parts.T, strict=True):
-        if factor:
-            terms[names[i]] = float(f"{factor:.4g}")
-            shares[names[i]] = (float(f"{part.min():.2g}"), float(f"{part.max():.2g}"))
-    return Fit(terms, float(f"{error:.2g}"), len(found), shares)
-
-
-def _error(x: Array) -> float:
-    """The root of the mean square of relative errors, each on a fold that the fit has not seen."""
-    off = []
-    for fold in range(_FOLDS):
-        held = np.arange(len(x)) % _FOLDS == fold
-        factors, _ = nnls(x[~held], np.ones((~held).sum()))
-        off.append(x[held] @ factors - 1)
-    return float(np.sqrt(np.mean(np.square(np.concatenate(off)))))
-
-
-def calibrated(
-    target: Target, optimize: Optimize, only: Sequence[str], plans: Sequence[int], rounds: int, jobs: int
-) -> dict[str, Fit]:
-    """The models of all kernels that random layers use, those of some plans and families or of all."""
-    numbers = [(number, seed) for seed in range(rounds) for number in plans]
-    by_kernel: dict[str, list[Sample]] = {}
+def layers(
+    target: Target, least: int, only: Sequence[str], plans: Sequence[int], seeds: int, each: int, jobs: int
+) -> list[Layer]:
+    """Of seeded networks those layers that so many kernels fit, at most `each` for which the same ones do."""
+    found: list[Layer] = []
+    seen = Counter[frozenset[str]]()
+    own = [n for n in plans if not only or any(family.__name__ in only for family in PLANS[n][2])]
+    drawn = [(seed, plan) for seed in range(seeds) for plan in own]
     with Pool(jobs) as pool:
-        for n, found in enumerate(pool.imap(partial(samples, target, optimize, only), numbers), 1):
-            print(f"{target.name} {optimize} {n} of {len(numbers)}", flush=True)
-            for sample in found:
-                by_kernel.setdefault(sample.kernel, []).append(sample)
-    enough = {name: found for name, found in by_kernel.items() if len(found) >= _MIN_SAMPLES}
-    for name in sorted(by_kernel.keys() - enough.keys()):
-        print(f"not calibrated, as only {len(by_kernel[name])} layers used it: {name}", flush=True)
-    return {name: fitted(found) for name, found in sorted(enough.items())}
+        for of_one in pool.imap(partial(_layers, target, least, only), drawn):
+            for layer in of_one:
+                same = frozenset(layer.functions.values())
+                if seen[same] < each:
+                    seen[same] += 1
+                    found.append(layer)
+    return found
+
+
+def _layers(target: Target, least: int, only: Sequence[str], drawn: tuple[int, int]) -> list[Layer]:
+    """Of one network: half of some networks with small weights."""
+    seed, plan = drawn
+    network = graph(seed, plan, only)
+    small = frozenset(name for i, name in enumerate(network.outputs) if i // 2 % 2 and seed % 2)
+    return fitting(network, target, " ".join((f"{seed} {plan}", *sorted(only))), compact=small, least=least)
+
+
+def samples(found: Iterable[Layer], counts: Counts, by_function: bool) -> Iterator[Sample]:
+    """Each layer by each kernel, whose instances are one where a tag serves all of them. Such a kernel, with
+    types and vectors of its own, is like no other one of the same code."""
+    sources = {v.file: v.path.as_posix() if by_function else v.file for v in all_variants()}
+    for layer in found:
+        for file, count in counts.get(layer.name, {}).items():
+            if count:
+                kernel = layer.functions[file] if by_function else file
+                yield Sample(kernel, file, sources[file], layer.name, layer.kernels[file], count)
+
+
+def calibrate(found: Sequence[Sample]) -> Mapping[str, tuple[str, Fit]]:
+    """Of kernels by name the file and the fit. A file without kinds of work gets a proposal."""
+    files = {sample.kernel: sample.file for sample in found}
+    variants = {variant.file: variant for variant in all_variants()}
+    kinds = {
+        file: variants[file].kinds or propose_kinds(variants[file], [s for s in found if s.file == file])
+        for file in sorted(set(files.values()))
+    }
+    fits = fitted(found, {kernel: kinds[file] for kernel, file in files.items()})
+    return {kernel: (files[kernel], fit) for kernel, fit in sorted(fits.items())}
+
+
+def scarce(found: Sequence[Sample]) -> Mapping[str, int]:
+    """Kernels whose code few layers used, by all instances that do the same kinds of work."""
+    kinds = {variant.file: frozenset(variant.kinds) for variant in all_variants()}
+    uses = Counter((sample.source, kinds[sample.file]) for sample in found)
+    few = {sample.kernel: uses[sample.source, kinds[sample.file]] for sample in found}
+    return {kernel: count for kernel, count in few.items() if count < _MIN_SAMPLES}
+
+
+def propose_kinds(variant: Variant, found: Sequence[Sample]) -> tuple[str, ...]:
+    """The kinds of work that explain what a kernel takes; they are written into its file."""
+    kinds = chosen_kinds(found)
+    print(f"{variant.file}: {', '.join(kinds)}", flush=True)
+    write(variant, kinds)
+    return kinds
+
+
+def write(variant: Variant, units: Sequence[str]) -> None:
+    """The tag goes to the end of the kernel's row, in place of the one that is there."""
+    content = variant.path.read_text(encoding="utf-8")
+    named = rf"@as (?:(?! like )[^@\n])*?{variant.isa}/{re.escape(variant.stem)}(?![\w.])"
+    end = r"(?= ?\*/|(?:\n \*)? @as )"  # of the comment, or where the next row begins
+    start = r"\A\s*/\*" if variant.is_own else named
+    found = re.search(f"{start}.*?{end}", content, re.DOTALL)
+    assert found, variant.file
+    lines = re.sub(r"(\n \*)? @work [^@\n]*(?= @|\n|\Z)", "", found[0]).split("\n")
+    whole = f"{lines[-1]} @work {', '.join(units)}"
+    if len(whole) <= _COLUMNS and re.match(r"( \* )?@", lines[-1]):  # a line of tags
+        lines[-1] = whole
+    else:
+        for i, unit in enumerate(units):
+            if i and len(f"{lines[-1]}, {unit}") <= _COLUMNS:
+                lines[-1] += f", {unit}"
+            else:
+                lines.append(f" * @work {unit}")
+    content = content[: found.start()] + "\n".join(lines) + content[found.end() :]
+    variant.path.write_text(content, encoding="utf-8")
+
+
+def write_tags(fits: Mapping[str, tuple[str, Fit]]) -> None:
+    """What a unit takes, in each kernel's file."""
+    for variant in all_variants():
+        if variant.file in fits:
+            terms = fits[variant.file][1].terms
+            tag = [f"{kind} {terms[kind]:g}" for kind in sorted(terms)]
+            print(f"{variant.file}: {', '.join(tag)}", flush=True)
+            write(variant, tag)
+
+
+def write_file(target: Target, optimize: Optimize, fits: Mapping[str, tuple[str, Fit]]) -> None:
+    """Rows of targets/costs; those of other kernels stay as they are."""
+    digests = {variant.file: variant.digest for variant in all_variants()}
+    content: dict[str, Any] = {"compiler": "", "instructions": {}} | cost_files.own(target.name)
+    content.pop("like", None)
+    content["compiler"] = toolchain.find(target).name
+    rows = content["instructions"].setdefault(optimize, {}).setdefault("kernels", {})
+    for kernel, (file, fit) in fits.items():
+        rows[kernel] = asdict(fit) | {"file": file, "digest": digests[file]}
+    cost_files.write(target.name, content)
 
 
 def compared(target: Target, network: str) -> list[str]:
@@ -174,7 +180,7 @@ def compared(target: Target, network: str) -> list[str]:
 
 def check() -> None:
     """Compare all calibrations with the networks, and write docs/performance.md."""
-    names = sorted(path.stem for path in FOLDER.glob("*.json"))
+    names = calibrated()
     rows = [compared(targets.load(name), network.file) for name in names for network in NETWORKS]
     head = ["int8 network", "estimated", "counted", "error", "stated", "worst layer", "not calibrated"]
     text = f"{table(head, rows)}\n\n{_NOTE}"
@@ -182,27 +188,16 @@ def check() -> None:
     print(text)
 
 
-def write_calibration(path: Path, content: Mapping[str, Any]) -> None:
-    """A line for each kernel: what changes can be read."""
-    parts = []
-    for name, value in content.items():
-        if isinstance(value, dict):
-            rows = ",\n".join(f"  {json.dumps(key)}: {json.dumps(row)}" for key, row in value.items())
-            parts.append(f" {json.dumps(name)}: {{\n{rows}\n }}")
-        else:
-            parts.append(f" {json.dumps(name)}: {json.dumps(value)}")
-    path.write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
-
-
-def main() -> None:
-    """Count, fit, write."""
+def options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("targets", nargs="*")
-    parser.add_argument("--rounds", type=int, default=12)
+    parser.add_argument("--keep", type=Path, help="a file of counts")
+    parser.add_argument("--seeds", type=int, default=12, help="of networks")
+    parser.add_argument("--each", type=int, default=20, help="layers that the same kernels fit")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--optimize", nargs="+", choices=("speed", "size"), default=("speed", "size"))
+    parser.add_argument("--optimize", nargs="+", choices=("speed", "size"), default=("speed",))
     every = range(len(PLANS))
     parser.add_argument("--plans", nargs="+", type=int, default=every, metavar="N", help="some of PLANS")
     parser.add_argument(
@@ -213,34 +208,43 @@ def main() -> None:
         metavar="FAMILY",
         help="of layers; kernels that others use too should be calibrated by all of them: %(choices)s",
     )
-    parser.add_argument("--kernels", default="", metavar="PATTERN", help="keep the numbers of all others")
+    parser.add_argument(
+        "--kernels", default="", metavar="PATTERN", help="leave the numbers of others; by file or function"
+    )
+    parser.add_argument("--file", action="store_true", help="begin a file of targets/costs")
     parser.add_argument("--check", action="store_true", help="compare with networks instead")
-    arguments = parser.parse_args()
-    if arguments.check:
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Count, fit, write."""
+    parser = options()
+    given = parser.parse_args(arguments)
+    if given.check:
         check()
         return
-    for name in arguments.targets:
-        target = targets.load(name)
-        path = FOLDER / f"{name}.json"
-        content = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-        content.pop("like", None)
-        content["compiler"] = toolchain.find(target).name
-        for optimize in arguments.optimize:
-            chosen = arguments.only, arguments.plans
-            fits = calibrated(target, optimize, *chosen, arguments.rounds, arguments.jobs)
-            before = {} if (*chosen, arguments.kernels) == ((), every, "") else content.get(optimize, {})
-            found = {
-                kernel: {
-                    "error": fit.error,
-                    "samples": fit.samples,
-                    "terms": fit.terms,
-                    "shares": fit.shares,
-                }
-                for kernel, fit in fits.items()
-                if re.search(arguments.kernels, kernel)
+    if not given.keep:
+        parser.error("--keep says where counts go")
+    for name in given.targets:
+        target, is_file = on(name), given.file or name in calibrated()
+        least = 1 if is_file else 2  # a kernel without rivals needs no tag
+        found = layers(target, least, given.only, given.plans, given.seeds, given.each, given.jobs)
+        chosen: Sequence[Optimize] = given.optimize if is_file else ("speed",)
+        for optimize in chosen:
+            counts = Kept(given.keep).of(target, found, given.jobs, optimize)
+            own = [*samples(found, counts, is_file)]
+            few = scarce(own) if is_file else {}
+            for kernel, count in few.items():
+                print(f"kept, as only {count} layers used it: {kernel}", flush=True)
+            fits = {
+                kernel: (file, fit)
+                for kernel, (file, fit) in calibrate(own).items()
+                if kernel not in few and (re.search(given.kernels, file) or re.search(given.kernels, kernel))
             }
-            content[optimize] = dict(sorted({**before, **found}.items()))
-            write_calibration(path, content)
+            if is_file:
+                write_file(targets.load(name), optimize, fits)
+            else:
+                write_tags(fits)
 
 
 if __name__ == "__main__":

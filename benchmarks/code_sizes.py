@@ -1,6 +1,6 @@
 """Measures the code of kernels for estimates without a compiler, and says how far off these are.
 
-The tables in targets/code_sizes come from libraries of some random layers and from networks. Each network is
+The tables in targets/costs come from libraries of some random layers and from networks. Each network is
 also estimated from everything but the networks of its architecture: that is the error."""
 
 from __future__ import annotations
@@ -23,11 +23,12 @@ from benchmarks.calibration_graph import Layers
 from benchmarks.calibration_plans import PLANS
 from benchmarks.reliability.networks import networks
 from benchmarks.results import RELIABILITY, table, write_section
-from edgekit.codegen.compilation import build, toolchain
+from edgekit.codegen.compilation import library_objects, toolchain
 from edgekit.codegen.compilation.objects import named_sections
 from edgekit.codegen.compilation.publish import write
-from edgekit.codegen.cost import code_size
-from edgekit.codegen.cost.code_size import FOLDER, Uses
+from edgekit.codegen.cost import code_size, cost_files
+from edgekit.codegen.cost.code_size import Uses
+from edgekit.codegen.cost.cost_files import OFTEN, ONCE
 from edgekit.codegen.layer_functions import layer_functions
 from edgekit.codegen.lowering.compact_weights import fit
 from edgekit.codegen.printing.render import Optimize, render
@@ -36,6 +37,7 @@ from edgekit.core import target as targets
 
 _FAMILIES = 5  # of layers in a library
 _REPEATED = 0.4  # of libraries that have each family twice
+_SAME = 0.03  # sizes that are as near as this are one
 _HELD_SHARE = 0.9  # of the networks, which the stated error holds for
 _FORMATS = ("int8", "int16", "int4", "bf16", "f32")  # at the ends of the names of networks
 _NOTE = """\
@@ -73,8 +75,8 @@ def measured(network: str, program: Program, optimize: Optimize) -> Measured:
     with tempfile.TemporaryDirectory(prefix="edgekit-") as made:
         folder, compiler = Path(made), toolchain.find(program.target)
         write(files, folder)
-        objects = build.compile_objects(program, files, folder, compiler, optimize)
-        sizes = build.measure(program, objects, folder, compiler)
+        objects = library_objects.compile_objects(program, files, folder, compiler, optimize)
+        sizes = library_objects.measure(program, objects, folder, compiler)
         sections = named_sections(folder / path for path in objects)
     assert sizes
     layers, own = [], {constant.c for constant in program.constants}
@@ -146,10 +148,32 @@ def tabled(found: Sequence[Measured]) -> dict[str, Any]:
 
 
 def _means(kinds: Mapping[str, Sequence[Sequence[int]]]) -> dict[str, list[float]]:
-    return {
+    means = {
         kind: [round(statistics.mean(part), 1) for part in zip(*sizes, strict=True)]
         for kind, sizes in sorted(kinds.items())
     }
+    return merged(means)
+
+
+def merged(kinds: Mapping[str, list[float]]) -> dict[str, list[float]]:
+    """Without what is about the same as what stands in for it: sizes for any kernel, or of the same kernel.
+    Where all are alike, these are for any kernel."""
+    plain = kinds.get(OFTEN) or next(iter(kinds.values()))
+    if all(map(partial(_alike, plain), kinds.values())):
+        return {OFTEN: plain}
+    found = dict(kinds)
+    for kind, sizes in kinds.items():
+        kernel, _, count = kind.rpartition(" ")
+        often = found.get(f"{kernel} {OFTEN}".lstrip())
+        if (count == ONCE and often and _alike(often, sizes)) or (
+            kernel and OFTEN in found and f"{kernel} {ONCE}" not in found and _alike(found[OFTEN], sizes)
+        ):
+            del found[kind]
+    return found
+
+
+def _alike(sizes: Sequence[float], others: Sequence[float]) -> bool:
+    return all(abs(a - b) <= _SAME * max(a, b) for a, b in zip(sizes, others, strict=True))
 
 
 @dataclass(frozen=True)
@@ -220,7 +244,6 @@ def main() -> None:
             file.write(json.dumps(asdict(one)) + "\n")
             found.append(one)
     rows = []
-    FOLDER.mkdir(exist_ok=True)
     for name, like in likes.items():
         off = list(held_out(found, name, like))
         rows.append(row(name, like, off))
@@ -228,9 +251,9 @@ def main() -> None:
         if name == like:
             error = round(_within([one.code for one in off]), 3)
             mine = [one for one in found if one.target == name]
-            content = {"compiler": toolchain.find(targets.load(name)).name}
-            content |= {**_other(name, optimize), optimize: {"error": error, **tabled(mine)}}
-        (FOLDER / f"{name}.json").write_text(_lines(content), encoding="utf-8")
+            content = cost_files.own(name) | {"compiler": toolchain.find(targets.load(name)).name}
+            content.setdefault("code", {})[optimize] = {"error": error, **tabled(mine)}
+        cost_files.write(name, content)
     head = ["processor", "networks", "mean", "nine of ten", "most", "of flash: mean", "nine of ten", "most"]
     text = f"{_NOTE.format(optimize)}\n\n{table(head, rows)}"
     print(text)
@@ -240,13 +263,6 @@ def main() -> None:
     write_section("code_sizes", title, text, on=RELIABILITY, options=options)
 
 
-def _other(name: str, optimize: Optimize) -> dict[str, Any]:
-    """The tables that a target has for other goals."""
-    path = FOLDER / f"{name}.json"
-    content = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    return {key: content[key] for key in ("speed", "size") if key in content and key != optimize}
-
-
 def kept(path: Path) -> list[Measured]:
     """What an earlier run measured."""
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
@@ -254,12 +270,6 @@ def kept(path: Path) -> list[Measured]:
     return [
         Measured(**row | {"uses": Uses(tuple(row["uses"]["layers"]), row["uses"]["shared"])}) for row in rows
     ]
-
-
-def _lines(content: Mapping[str, Any]) -> str:
-    """A line for each kernel and function: what changes can be read."""
-    text = json.dumps(content)
-    return text.replace('}, "ek_', '},\n"ek_').replace('{"ek_', '{\n"ek_') + "\n"
 
 
 if __name__ == "__main__":

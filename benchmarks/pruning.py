@@ -29,6 +29,7 @@ from edgekit.core.types import Array
 from edgekit.quantize.integers.integer_io import bring_integers_out
 from examples import common
 from examples.digits import train as digits_example
+from examples.keywords import speech
 from examples.keywords import train as keywords_example
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
@@ -80,11 +81,10 @@ def digits(part: int) -> Example:
 
 
 def keywords(part: int) -> Example:
-    train, _ = keywords_example.recordings(6600, seed=1)
-    test, labels = keywords_example.recordings(4400, seed=2)
+    train, _ = speech.recordings(6600, seed=1)
+    test, labels = speech.recordings(4400, seed=2)
     model = common.restore(keywords_example.network(), EXAMPLES / "keywords" / "keywords.onnx")
-    as_input = keywords_example.as_input
-    return Example(model, as_input(train), as_input(test), labels, 2048, 0.35)
+    return Example(model, speech.as_input(train), speech.as_input(test), labels, 2048, 0.35)
 
 
 def accuracy(graph: Graph, example: Example) -> float:

@@ -26,6 +26,20 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
+def cumulated(script: str, header: Sequence[str], runs: Sequence[Sequence[str]], on: Path) -> str:
+    """A table of all runs of a script, by commit and seed, with sums: those that its section on the page has,
+    and these, which replace runs of the same commit and seed."""
+    marks = f"<!-- {script} -->", f"<!-- end of {script} -->"
+    page = on.read_text(encoding="utf-8") if on.exists() else ""
+    section = page.partition(marks[0])[2].partition(marks[1])[0]
+    first = "| " + " | ".join(header) + " |"
+    kept = section.partition(first)[2].partition("\n\n")[0].splitlines()[2:-1] if first in section else []
+    known = [[cell.strip() for cell in line.strip("| ").split(" | ")] for line in kept]
+    rows = {(row[0], row[1]): list(row) for row in (*known, *runs)}
+    sums = [sum(int(row[i].replace(",", "")) for row in rows.values()) for i in range(2, len(header))]
+    return table(header, [*rows.values(), ["all", "", *(f"{n:,}" for n in sums)]])
+
+
 def machine() -> str:
     """The processor and the compiler, as a reader would name them; clouds leave out what tells one processor
     of a name from the next, which the numbers of its family and model say."""
@@ -36,6 +50,12 @@ def machine() -> str:
         cpu += f" (family {facts['cpu family']}, model {facts['model']})"
     gcc = subprocess.run(["gcc", "--version"], capture_output=True, text=True, check=True).stdout
     return f"{cpu}, {gcc.splitlines()[0]}"
+
+
+def commit() -> str:
+    """The commit that is checked out, and a + where files differ from it."""
+    command = ["git", "describe", "--always", "--abbrev=8", "--dirty=+", "--exclude=*"]
+    return subprocess.run(command, cwd=PAGE.parent, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def load_before() -> str:

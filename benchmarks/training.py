@@ -33,6 +33,7 @@ from edgekit.core.passes.batches import batched
 from edgekit.core.types import Array
 from examples import common
 from examples.digits import train as digits
+from examples.keywords import speech
 from examples.keywords import train as keywords
 
 PAGE = Path(__file__).parent.parent / "docs" / "training.md"
@@ -122,10 +123,10 @@ def _shifted(images: Array, labels: Array) -> tuple[Array, Array]:
 
 def recorded_words() -> Data:
     """Synthetic words of the keyword example, each by another speaker."""
-    known, labels = keywords.recordings(_WORDS["train"] + _WORDS["validation"], seed=1)
-    test, wanted = keywords.recordings(_WORDS["test"], seed=2)
-    x, at = keywords.as_input(known), _WORDS["train"]
-    return _data_of((x[:at], labels[:at]), (x[at:], labels[at:]), (keywords.as_input(test), wanted))
+    known, labels = speech.recordings(_WORDS["train"] + _WORDS["validation"], seed=1)
+    test, wanted = speech.recordings(_WORDS["test"], seed=2)
+    x, at = speech.as_input(known), _WORDS["train"]
+    return _data_of((x[:at], labels[:at]), (x[at:], labels[at:]), (speech.as_input(test), wanted))
 
 
 def separable() -> nn.Module:

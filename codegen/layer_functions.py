@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from edgekit.codegen.lowering.row_loops import LoopedLayer
+from edgekit.codegen.printing import row_loops
 from edgekit.codegen.program import Operand, Program, ProgramCall
 from edgekit.core.escape import Code
 
@@ -33,18 +35,39 @@ class LayerFunction:
     @property
     def signature(self) -> Code:
         pointers = (operand.pointer for operand in self._given(self.line))
-        return Code(", ".join(f"{'const ' * p.const}{p.ctype} *{p.name}" for p in pointers))
+        given = [f"{'const ' * p.const}{p.ctype} *{p.name}" for p in pointers]
+        return Code(", ".join([*given, *[f"int32_t {row_loops.ROW}"] * bool(self.rows)]))
+
+    @property
+    def rows(self) -> LoopedLayer | None:
+        """Where blocks of rows differ in their parameters: it is given the first row of one."""
+        rows = self.line.rows
+        return rows if rows and not rows.is_even else None
 
     @property
     def arguments(self) -> Code:
         """Of the kernel, inside the function."""
         pairs = zip(self.line.operands, self.given, strict=True)
         found = [operand.pointer.name if given else operand.address for operand, given in pairs]
-        return Code(", ".join([*found, f"&{self.c}_params"]))
+        if not (rows := self.rows):
+            return Code(", ".join([*found, f"&{self.c}_params"]))
+        cut = zip(rows.operands, self.line.call.args, self.line.operands, strict=False)
+        for i, (operand, arg, made) in enumerate(cut):
+            found[i] += row_loops.offset(operand, rows, arg.type.dtype, made.pointer)
+        return Code(", ".join([*found, "&params"]))
+
+    @property
+    def row_fields(self) -> list[tuple[Code, Code]]:
+        """Parameters that differ from block to block."""
+        if not (rows := self.rows):
+            return []
+        field = next(field for field, _ in self.line.params if field.name == rows.size[0])
+        return row_loops.fields(rows, is_array=bool(field.count))
 
     def call(self, line: ProgramCall) -> Code:
         """What a layer gives the function, inside the run function."""
-        return Code(", ".join(operand.address for operand in self._given(line)))
+        given = [operand.address for operand in self._given(line)]
+        return Code(", ".join([*given, *[row_loops.ROW] * bool(self.rows)]))
 
     def _given(self, line: ProgramCall) -> list[Operand]:
         return [operand for operand, given in zip(line.operands, self.given, strict=True) if given]
@@ -55,7 +78,9 @@ def layer_functions(program: Program) -> Mapping[str, LayerFunction]:
     equal: dict[tuple[object, ...], list[ProgramCall]] = {}
     for line in program.lines:
         kinds = tuple((operand.pointer, operand.place.kind == "constant") for operand in line.operands)
-        key = (line.kernel.function, line.params, kinds, *([line.c] * bool(line.call.parts)))
+        blocks = line.rows.text if line.rows and not line.rows.is_even else None
+        own = line.c if line.call.parts else blocks
+        key = (line.kernel.function, line.params, kinds, own)
         equal.setdefault(key, []).append(line)
     found: dict[str, LayerFunction] = {}
     for lines in equal.values():

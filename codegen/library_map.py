@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, get_args
 
 from edgekit.codegen.compilation.toolchain import Sizes
 from edgekit.codegen.cost.instructions import Instructions
@@ -14,9 +14,15 @@ from edgekit.codegen.memory.planner import Place
 from edgekit.codegen.printing.describe import window
 from edgekit.codegen.printing.pointers import ArenaRow
 from edgekit.codegen.program import Operand, Program, ProgramCall
-from edgekit.core.ir import Source
+from edgekit.core.ir import Graph, Source
 from edgekit.core.ops import Arg, Call
+from edgekit.core.ops._linear import Linear
 from edgekit.core.types import Type
+
+Category = Literal[
+    "convolution", "depthwise", "dense", "product", "pooling", "elementwise", "copy or conversion"
+]
+CATEGORIES = get_args(Category)
 
 
 @dataclass(frozen=True)
@@ -25,7 +31,8 @@ class MappedLayer:
 
     name: str  # in the generated C
     origin: str  # the layer of the source model
-    operator: str
+    operator: str  # as the model has it: that of the call's last result
+    category: Category
     window: str  # its size, strides and dilations; empty without one
     kernel: str  # the function in C
     inputs: tuple[Type, ...]  # without constants
@@ -38,7 +45,7 @@ class MappedLayer:
 
     @property
     def operation(self) -> str:
-        """conv2d 3x3 s2"""
+        """Conv2d 3x3 s2"""
         return f"{self.operator} {self.window}".rstrip()
 
 
@@ -107,7 +114,7 @@ def library_map(
         program.name,
         program.graph.source,
         entries,
-        tuple(_layer(line, of_layer.get(i, 0)) for i, line in enumerate(program.lines)),
+        tuple(_layer(program.graph, line, of_layer.get(i, 0)) for i, line in enumerate(program.lines)),
         exits,
         tuple(_edges(program)),
         program.arena_rows,
@@ -117,13 +124,19 @@ def library_map(
     )
 
 
-def _layer(line: ProgramCall, weight_bytes: int) -> MappedLayer:
+def _layer(graph: Graph, line: ProgramCall, weight_bytes: int) -> MappedLayer:
     call = line.call
     given, made = call.args[: -call.results], call.args[-call.results :]
+    node = graph.producer(made[-1].name)
+    is_depthwise = bool(
+        node and isinstance(node.op, Linear) and node.op.is_depthwise(graph.type(node.inputs[1]))
+    )
+    operator = type(node.op).__name__ if node else Instance.of(call).operator
     return MappedLayer(
         name=line.c,
         origin=line.origin,
-        operator=Instance.of(call).operator,
+        operator="Depthwise" if is_depthwise else operator,
+        category="depthwise" if is_depthwise else _category(call),
         window=window(call),
         kernel=line.kernel.function,
         inputs=tuple(arg.type for arg in given if arg.value.data is None),
@@ -134,6 +147,19 @@ def _layer(line: ProgramCall, weight_bytes: int) -> MappedLayer:
         weight_bytes=weight_bytes,
         is_optional=bool(line.tests),
     )
+
+
+def _category(call: Call) -> Category:
+    """What kind of work a call does, by what it reads and makes."""
+    given, made = call.args[: -call.results], call.args[-call.results :]
+    data = [arg.type for arg in given if arg.value.data is None]
+    has_weights = call.macs > 0 and len(data) < len(given)
+    if window(call):
+        return "convolution" if has_weights else "pooling"
+    if call.macs:
+        return "dense" if has_weights and not call.kernel.startswith("matmul") else "product"
+    is_conversion = len(data) == 1 == len(made) and data[0].dtype is not made[0].type.dtype
+    return "copy or conversion" if call.kernel == "copy" or is_conversion else "elementwise"
 
 
 def _flash(

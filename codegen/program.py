@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import groupby
 
 import numpy as np
 
@@ -14,10 +15,13 @@ from edgekit.codegen.gpu.plan import CpuSegment, GpuPlan, plans
 from edgekit.codegen.kernels.sources import Field, Kernel, Pointer, instantiate
 from edgekit.codegen.lowering.branches import Guard, Loop, costliest
 from edgekit.codegen.lowering.lower import lowered
+from edgekit.codegen.lowering.row_loops import LoopedLayer
+from edgekit.codegen.lowering.row_search import by_rows
 from edgekit.codegen.memory.arena import ArenaPlan
 from edgekit.codegen.memory.lifetimes import Scheduled
 from edgekit.codegen.memory.planner import MemoryPlan, Peak, Place, assign
 from edgekit.codegen.memory.sharing import Ports
+from edgekit.codegen.printing import row_loops
 from edgekit.codegen.printing.describe import layer_comment
 from edgekit.codegen.printing.integer_ports import IntegerPort, integer_port
 from edgekit.codegen.printing.literal import elements, number
@@ -32,7 +36,7 @@ from edgekit.core.target import Target
 from edgekit.core.types import DType, Type
 
 # What generated functions that run parts of a call declare.
-PART_WORDS = ("job", "part", "parts", "run", "params", "pool", "index")
+PART_WORDS = ("job", "part", "parts", "run", "params", "pool", "index", "own", "result", "row", "i")
 
 
 @dataclass(frozen=True)
@@ -95,10 +99,21 @@ class ProgramCall:
     macs: int
     call: Call  # what it was made of
     tests: tuple[BranchTest, ...] = ()  # it runs where all of these hold; the outermost comes first
+    rows: LoopedLayer | None = None  # where it computes block by block of rows, in a loop with others
 
     @property
     def guards(self) -> tuple[Guard | Loop, ...]:
         return tuple(test.guard for test in self.tests)
+
+
+@dataclass(frozen=True)
+class RowGain:
+    """What loops over rows gain, and what they cost."""
+
+    layers: int  # in loops
+    loops: int
+    whole_arena_bytes: int  # that the same layers need on whole tensors
+    more: float  # instructions, as a share: an estimate
 
 
 @dataclass(frozen=True)
@@ -122,6 +137,7 @@ class Program:
     within: str = ""  # the program of which it is a CPU segment or an entry, with its constants and states
     borrowed: Mapping[str, tuple[Constant, ...]] = field(default_factory=dict)  # by the program they are of
     entry_graphs: tuple[Graph, ...] = ()  # of the library beside this one, named <name>_<entry>: entries.py
+    row_gain: RowGain | None = None  # of layers that run as loops over rows
     by_pointer: bool = False  # runs are given the constants, as a blob: printing/weights_blob.py
 
     @cached_property
@@ -197,6 +213,14 @@ class Program:
     def resets_by_weights(self) -> bool:
         """Are there states that start from different numbers, which a run is given?"""
         return self.by_pointer and any(memo.starts for memo in self.states)
+
+    @property
+    def executed(self) -> Iterator[ProgramCall]:
+        """The calls in the order in which they run: those in loops over rows once for each block."""
+        for loop, lines in groupby(self.lines, lambda line: line.rows.loop if line.rows else None):
+            together = [*lines]
+            for iteration in range(loop.iterations if loop else 1):
+                yield from (line for line in together if not line.rows or line.rows.blocks.is_due(iteration))
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
@@ -281,6 +305,14 @@ def compile_graph(
     found = lowered(graph, target, ports, compact, calls)
     whole = replace(graph, values={**graph.values, **found.values})
     memory = assign(whole, found.layers, target.align, ports)
+    row_gain: RowGain | None = None
+    if target.least_ram:
+        plan = by_rows(whole, found.layers, target, ports)
+        tight = assign(whole, plan.layers, target.align, ports)
+        if tight.arena.size < memory.arena.size:
+            loops = [layer.rows.loop for layer in plan.layers if layer.rows]
+            row_gain = RowGain(len(loops), len({*loops}), memory.arena.size, plan.more)
+            memory = tight
     prefix = identifier(graph.name, set(HEADERS), "model")
     within = [program.name for program in beside[:1]]
     taken = Names((f"{prefix}_run", f"{prefix}_selftest"))
@@ -288,6 +320,8 @@ def compile_graph(
         taken |= {"state", *(f"{owner}_{word}" for owner in (prefix, *within) for word in ("state", "reset"))}
     if target.cores > 1:
         taken |= {f"{prefix}_run_parallel", f"{prefix}_job", f"{prefix}_parts", *PART_WORDS}
+    if any(scheduled.rows for scheduled in memory.calls):
+        taken |= {row_loops.ITERATION, row_loops.ROW}
     if by_pointer:
         taken |= {"weights", f"{prefix}_weights_check"}
     if ports == "arena":  # functions are named after them
@@ -329,6 +363,7 @@ def compile_graph(
         frozenset(compact),
         "".join(within),
         {owner: tuple(used.values()) for owner, used in pool.borrowed.items()},
+        row_gain=row_gain,
         by_pointer=by_pointer,
     )
 
@@ -391,8 +426,9 @@ def _lines(
             params=tuple((field, _parameter(field, call.params)) for field in kernel.fields),
             comment=layer_comment(scheduled),
             origin=scheduled.node.origin,
-            macs=call.macs,
+            macs=(scheduled.rows.whole if scheduled.rows else call).macs,
             call=call,
+            rows=scheduled.rows,
         )
 
 
@@ -426,8 +462,10 @@ def _operands(
 ) -> Iterator[Operand]:
     """The arguments of a call: constants, inputs and outputs of the model, and pointers to tensors."""
     call = scheduled.call
-    wanted = len(call.args) + bool(scheduled.scratch)
-    assert len(kernel.pointers) == wanted, f"{kernel.name} takes {kernel.pointers}, got {wanted} operands"
+    has_columns = any(part.columns for part in call.parts)  # whose own rows the kernel does not know of
+    takes_scratch = len(kernel.pointers) > len(call.args)
+    assert len(kernel.pointers) == len(call.args) + takes_scratch, f"{kernel.name} takes {kernel.pointers}"
+    assert bool(scheduled.scratch) == (takes_scratch or has_columns), f"working memory of {kernel.name}"
     for k, (arg, pointer) in enumerate(zip(call.args, kernel.pointers, strict=False)):
         place = memory.places[arg.name]
         if place.kind == "constant":
@@ -445,9 +483,13 @@ def _operands(
         if k >= len(call.args) - call.results:
             pointers.writes(arg.name, place, arg.type.bytes)
         named = _pointer(arg.name, arg.type, pointer, place, ports, pointers)
-        yield Operand(pointer, place, named.c if named else ports[place.kind, place.name].c, named)
+        base = named.c if named else ports[place.kind, place.name].c
+        if rows := scheduled.rows:
+            base = row_loops.address(base, rows.operands[k], rows, arg.type.dtype, pointer)
+        yield Operand(pointer, place, base, named)
     if scheduled.scratch:
-        place, pointer = memory.places[scheduled.scratch], kernel.pointers[-1]
+        place = memory.places[scheduled.scratch]
+        pointer = kernel.pointers[-1] if takes_scratch else Pointer("scratch", "uint8_t", False)
         named = pointers.scratch(scheduled.scratch, layer, call.scratch, pointer, place)
         yield Operand(pointer, place, named.c, named)
 

@@ -49,7 +49,7 @@ def read_beside(model: Path, name: str, what: str, limit: int = MAX_FILE) -> byt
     if not found:
         hint = f"{name[:100]} belongs beside {model.name}"
         raise EdgeKitError("E0104", f"{what} {name[:100]} is missing", model.name, hint)
-    return read(path, limit)
+    return files.read(path, limit - 1, model.parent)
 
 
 def source(path: Path, format: str, *contents: bytes, producer: str = "") -> Source:
@@ -64,7 +64,7 @@ def source(path: Path, format: str, *contents: bytes, producer: str = "") -> Sou
 
 def _pieces(path: Path) -> Iterator[bytes]:
     try:
-        with path.open("rb") as file:
+        with files.opened(path) as file:
             while piece := file.read(_PIECE):
                 yield piece
     except OSError as error:

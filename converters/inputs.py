@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from shlex import quote
 
@@ -16,6 +18,27 @@ from edgekit.core.types import Array, DType, Type, Value
 
 Dims = Sequence[int | None]  # None: dynamic
 NamedDims = Sequence[int | str | None]  # the file may have a name for it
+
+# Of the inputs whose open batch is taken as 1 while a file is read, the options that bind it.
+_assumed = ContextVar[dict[str, str]]("assumed")
+_OTHER_CAUSES = ("E0103", "E0201", "E0302")  # errors that have nothing to do with a batch
+
+
+@contextmanager
+def told_batches() -> Iterator[None]:
+    """Errors within say which batches were taken as 1: what does not fit may fit another one."""
+    token = _assumed.set({})
+    try:
+        yield
+    except EdgeKitError as error:
+        options, names = dict.fromkeys(_assumed.get().values()), ", ".join(_assumed.get())
+        if options and error.code not in _OTHER_CAUSES:
+            taken = f"the batch of {names:.60} is open in the file, and was taken as 1"
+            told = f"{taken}: {' '.join(options)} binds it"
+            error.hint = f"{told}; {error.hint}" if error.hint else told
+        raise
+    finally:
+        _assumed.reset(token)
 
 
 @dataclass
@@ -47,16 +70,21 @@ class Bindings:
         sizes = {**self._batch, **self.dims}
         known = None if dims is None else [sizes.get(d) if isinstance(d, str) else d for d in dims]
         if known and known[0] is None:
+            self._assume(OpenBatch(name), _shape_option(name, known))
             known[0] = 1  # the batch
-            self._open_batches.append(OpenBatch(name))
         elif dims and isinstance(dims[0], str) and dims[0] not in self.dims:
-            self._open_batches.append(OpenBatch(name, dims[0]))
+            self._assume(OpenBatch(name, dims[0]), f"--dim {quote(f'{dims[0]}=N')}")
         if known is None or None in known:
             self._open.append(_open_shape(name, dims, known, text))
         shape = tuple(1 if d is None else d for d in known or ())
         if absurd(shape):
             raise EdgeKitError("E0402", f"shape {list(shape)[:8]} is absurd", f"input {name}")
         return Type(dtype, shape)
+
+    def _assume(self, batch: OpenBatch, option: str) -> None:
+        """A batch is 1, as nothing binds it."""
+        self._open_batches.append(batch)
+        _assumed.get({})[batch.input] = option
 
     def size(self, name: str, default: int) -> int:
         """A dimension that no input has, such as the length of a cache."""

@@ -3,6 +3,7 @@
 A format is a folder: `__init__.py` states FORMAT (its name for people) and SUFFIXES, and reader.py has
 `sniff(path, head)` and `convert(path, shapes=, dims=, name=)`; where the reader has PROFILES, `convert`
 takes `profile=`, too, where it has HAS_SIGNATURES, `signature=`, where it has KEEPS_LOOPS, `max_iterations=`.
+A format that is another container for models of others says so in `__init__.py`: HOLDS, those that it uses.
 Nothing lists the formats: a new front end is a new folder. `read` asks every graph that readers make for the
 rules of well-formed ones, so that no reader has to.
 """
@@ -20,7 +21,8 @@ from typing import Any, Protocol, cast
 
 from edgekit import converters
 from edgekit.converters import unsupported_formats
-from edgekit.converters.inputs import fix_inputs, keep_states
+from edgekit.converters.inputs import fix_inputs, keep_states, told_batches
+from edgekit.core import files
 from edgekit.core.attributes import encode_fields
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
@@ -90,7 +92,8 @@ def read(
         folds_constants = getattr(reader, "TAKES_CONSTANTS", False)
         if folds_constants:
             options["constants"] = constants
-        graph = reader.convert(path, shapes=shapes, dims=dims, name=name, **options)
+        with told_batches():
+            graph = reader.convert(path, shapes=shapes, dims=dims, name=name, **options)
         graph = graph if folds_constants or not constants else fix_inputs(graph, constants)
         return _well_formed(keep_states(graph, states) if states else graph, path)
     what = "is a folder" if path.is_dir() else "is of no known format"
@@ -146,9 +149,7 @@ def first_bytes(path: Path) -> bytes:
     try:
         if path.is_dir() or _is_inside_file(path):
             return b""
-        if path.exists() and not path.is_file():
-            raise EdgeKitError("E0104", f"cannot read {path}: it is not a regular file")
-        with path.open("rb") as file:
+        with files.opened(path) as file:
             return file.read(_HEAD)
     except OSError as error:
         raise EdgeKitError("E0104", f"cannot read {path}: {error.strerror}") from None

@@ -37,6 +37,11 @@ class Tensor:
         return self.builder.type(self.name)
 
     @property
+    def is_there(self) -> bool:
+        """Has the graph not dropped it, as constants that nothing needs any more?"""
+        return self.name in self.builder.values
+
+    @property
     def shape(self) -> tuple[int, ...]:
         return self.type.shape
 

@@ -52,40 +52,24 @@ _BY_BYTES: Mapping[tuple[int, bytes], UnsupportedFormat] = {
         "MLIR bytecode",
         "save the text: open('net.mlir', 'w').write(jax.export.export(jax.jit(f))(x).mlir_module())",
     ),
-    (0, b"GGUF"): UnsupportedFormat("GGUF, which holds weights without the graph", _WEIGHTS),
     (8, b'{"'): UnsupportedFormat(
         "safetensors, which hold weights without the graph",
         f"config.json belongs beside those of a language model; else {_WEIGHTS}",
     ),
-    (4, b"ORTM"): UnsupportedFormat("a model in the format of ONNX Runtime", _FROM_SOURCE),
     (4, b"ET12"): UnsupportedFormat("an ExecuTorch program", _TO_PT2),
     (0, b"7767517\n"): UnsupportedFormat("a model of ncnn", _FROM_SOURCE),
     (0, b'<?xml version="1.0"?>\n<net name='): UnsupportedFormat("a model of OpenVINO", _FROM_SOURCE),
 }
-_SAVED_MODEL = ("saved_model.pb", "saved_model.pbtxt")
-_PLAIN_NAME = re.compile(r"[\w.-]+")
 
 
 def recognise(path: Path, head: bytes) -> EdgeKitError | None:
     """The error for a file of a known format that no reader is for."""
-    if path.is_dir() or path.name in _SAVED_MODEL:
-        folder = path if path.is_dir() else path.resolve().parent
-        is_saved_model = any((folder / name).is_file() for name in _SAVED_MODEL)
-        return _saved_model(folder).error(path) if is_saved_model else None
+    if path.is_dir():
+        return None
     found = _archive(path) if head.startswith(SIGNATURE) else _file(head)
     if found is _PICKLE and path.suffix in (".pdparams", ".pdopt"):
         found = _PADDLE_WEIGHTS
     return found.error(path) if found else None
-
-
-def _saved_model(folder: Path) -> UnsupportedFormat:
-    """With the command to type, which no name of a folder may change the meaning of."""
-    name = folder.name if _PLAIN_NAME.fullmatch(folder.name) else "FOLDER"
-    return UnsupportedFormat(
-        "a TensorFlow SavedModel",
-        "python -c \"import tensorflow as tf; open('net.tflite', 'wb').write("
-        f"tf.lite.TFLiteConverter.from_saved_model('{name}').convert())\", then convert net.tflite",
-    )
 
 
 def _archive(path: Path) -> UnsupportedFormat | None:

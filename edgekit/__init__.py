@@ -1,6 +1,12 @@
 """EdgeKit turns trained models into small, readable C libraries."""
 
+import os
 from typing import TYPE_CHECKING
+
+# Git on Windows makes no links by default: a clone then has files in place of the stages, which lie beside
+# this folder.
+if os.path.isfile(os.path.join(__path__[0], "codegen")):
+    __path__.append(os.path.dirname(__path__[0]))
 
 if TYPE_CHECKING:
     from edgekit.api import (

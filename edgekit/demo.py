@@ -5,15 +5,15 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from importlib.resources import as_file, files
 from pathlib import Path
 
 import numpy as np
 
 from edgekit import api
+from edgekit.core.distribution import data_file
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.types import Array
-from edgekit.reports import comparison_page, results
+from edgekit.reports import comparison_page, pages, results
 
 _DRAWN = (3, 5, 8)  # labels of the images that are shown
 _INK = " .:*#"
@@ -50,12 +50,10 @@ def demo(folder: Path | None, out: Callable[[str], None]) -> Demo:
 
 
 def _demo(folder: Path, kept: str, out: Callable[[str], None]) -> Demo:
-    data = files("edgekit")
-    with as_file(data / "digits.onnx") as model, as_file(data / "digits.npz") as images:
-        with np.load(images, allow_pickle=False) as held_out:
-            x, labels = held_out["x"], held_out["label"]
-        out("A network that was trained to read digits, as ONNX, becomes a graph: simplified, checked.\n")
-        graph = api.convert(model)
+    with np.load(data_file("digits.npz"), allow_pickle=False) as held_out:
+        x, labels = held_out["x"], held_out["label"]
+    out("A network that was trained to read digits, as ONNX, becomes a graph: simplified, checked.\n")
+    graph = api.convert(data_file("digits.onnx"))
     api.save(graph, folder / "digits.ek")
     _tell(out, results.inspection(api.inspect(graph), verbose=False))
 
@@ -100,7 +98,8 @@ def _demo(folder: Path, kept: str, out: Callable[[str], None]) -> Demo:
     except EdgeKitError as error:
         out(f"left out: {error.message}; {error.hint}")
     page = folder / "report.html"
-    comparison_page.save(page, api.diff(graph, small, x[:8]), ["digits, float32", "digits, int8"])
+    names = ["digits, float32", "digits, int8"]
+    pages.save(page, comparison_page.render(api.diff(graph, small, x[:8]), names))
     if kept:
         out(f"\nAll of it is in {kept}. Start reading with {kept}/speed/digits.c;")
         out(f"{kept}/report.html shows what int8 does to each layer.")

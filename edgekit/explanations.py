@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from importlib.resources import files
 
 from edgekit.core import suggest
+from edgekit.core.distribution import data_file
 from edgekit.core.errors import EdgeKitError
 
 _SECTION = re.compile(r"^## (E\d{4}): (.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
@@ -17,7 +17,7 @@ _MARKS = re.compile(r"\*\*|`(?=[^`])|(?<=[^`])`")
 @cache
 def sections() -> dict[str, str]:
     """The section of each code as Markdown, without its heading's marks."""
-    page = files("edgekit").joinpath("errors.md").read_text(encoding="utf-8")
+    page = data_file("errors.md").read_text(encoding="utf-8")
     return {code: f"{code}: {text.strip()}" for code, text in _SECTION.findall(page)}
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from math import inf
 
 from edgekit.core.ir import Graph
 from edgekit.core.progress import Milestone, Progress
@@ -16,36 +17,49 @@ from edgekit.quantize.calibrated import Calibrated
 from edgekit.quantize.calibration.calibration_samples import CalibrationSamples, observed
 from edgekit.quantize.calibration.cross_fit import CrossFit, CrossTrial, Form
 from edgekit.quantize.calibration.observe import Statistics
-from edgekit.quantize.calibration.range_search import RangeChoice, choose, singles, work
-from edgekit.quantize.calibration.search_budget import SearchBudget, pass_work
+from edgekit.quantize.calibration.range_search import PATIENCE, RangeChoice, choose, singles, work
+from edgekit.quantize.calibration.search_budget import INTEGER, SearchBudget, pass_work
 from edgekit.quantize.mixed_precision.mixed_range_concat import MixedRangeConcats
 from edgekit.quantize.preparation.equalize import equalize, pairs
 from edgekit.quantize.preparation.input_normalization import normalized_inputs
-from edgekit.quantize.rounding.refinement import refined
+from edgekit.quantize.rounding.refinement import CORRECTION, refined
+from edgekit.quantize.settings import LEAST_SQNR
 
 _SHARES = (1.0, 0.5)  # of what would make channels equal, before depthwise and before other layers
 _WORTH_FLOATS_DB = 3.0  # that outputs must gain where inputs are normalized in floats
 _WORTH_NORMS_DB = 0.5  # where norms are computed twice
 _MIN_SAMPLES = 8  # that each trial runs on, where so many are there
-_SEARCH_SHARE = 0.65  # of the budget: the rest is for comparing what came of it with the single methods
+_SEARCH_SHARE = 0.55  # of the budget: the rest is for comparing what came of it with the single methods
+_NOISY_SHARE = 0.3  # of that, where layers will need better formats
 _CLOSE_DB = 2.0  # corrected biases may turn a smaller difference round
 _RIVALS = 4  # single methods that the choice is compared with: the best on some of the samples
 _FINALISTS = 3
+# Of the budget: for candidates on more samples, for their biases, and at most for what was before.
+_COMPARED_SHARE, _FINALISTS_SHARE, _OTHERS_SHARE = 0.2, 0.15, 0.35
 
 
 def with_best_ranges(known: Calibrated, fit: CrossFit, budget: SearchBudget) -> Calibrated:
     """The same with ranges chosen for each tensor, and with normalized inputs and equalized channels where
     that is better; or a single method where none of that is, or with effort `quick`."""
-    search = SearchBudget(_SEARCH_SHARE * budget.limit, budget.spent)
-    few = fit.on_some(_affordable(fit, search), search)
+    search = SearchBudget(_SEARCH_SHARE * budget.limit, min(budget.spent, _OTHERS_SHARE * budget.limit))
+    few = fit.on_some(_affordable(fit, search), search, keeps_all=True)
     rivals = singles(few, known.progress)
     others = [known.by(rival.methods, fit) for rival in rivals[:_RIVALS]]
     is_quick = known.settings.effort == "quick"
-    more = "" if is_quick else "; choosing ranges tensor by tensor next, which --effort quick leaves out"
+    more = (
+        ""
+        if is_quick
+        else "; choosing ranges tensor by tensor while that pays, which --effort quick leaves out"
+    )
     known.progress(Milestone(f"quick calibration: {few.worst(rivals[0].trial)[0]:.1f} dB{more}"))
     if is_quick:
         return _best(others, known.progress)
+    is_noisy = known.settings.is_mixed_by_need and few.worst(rivals[0].trial)[0] < LEAST_SQNR
+    if is_noisy and _finalists(fit) < _FINALISTS:  # better formats will do more in the time that there is
+        search.limit *= _NOISY_SHARE
+        others = others[:1]
     start, choice = _searched(known, few, rivals[0])
+    budget.spent = max(budget.spent, search.spent)
     chosen = known.by(choice.methods, fit)
     if start.graph is not known.graph:
         measure, seen = known.measure.of_graph(start.graph, start.fit.concats), known.seen.again(start.graph)
@@ -65,10 +79,24 @@ def _best(candidates: Sequence[Calibrated], progress: Progress) -> Calibrated:
         ranked.append((_quality(candidate.fit, trial), trial, candidate))
     ranked.sort(key=lambda entry: entry[0], reverse=True)
     least = ranked[0][0][0] - _CLOSE_DB
-    close = [(trial, candidate) for quality, trial, candidate in ranked[:_FINALISTS] if quality[0] >= least]
-    if len(close) == 1:
-        return close[0][1]
+    few = _finalists(candidates[0].fit) if len(candidates) > 2 else 1  # of two the better one, as it is
+    close = [(trial, candidate) for quality, trial, candidate in ranked[:few] if quality[0] >= least]
+    if len(close) < 2:
+        return ranked[0][2]
     return max(close, key=lambda pair: _quality_corrected(*pair))[1]
+
+
+def _finalists(fit: CrossFit | None) -> int:
+    """How many candidates there is time to correct the biases of."""
+    assert fit is not None
+    corrected = CORRECTION * sum(len(half.exact.samples) for half in fit.halves)
+    cost = (corrected + INTEGER * fit.samples) * pass_work(fit.halves[0].measure.graph)
+    return fit.budget.samples(_FINALISTS_SHARE, cost, _FINALISTS, 1)
+
+
+def compared_samples(graph: Graph, budget: SearchBudget, most: int) -> int:
+    """How many samples of each half candidates are compared on."""
+    return budget.samples(_COMPARED_SHARE, 2 * INTEGER * (_RIVALS + 1) * pass_work(graph), most, 4)
 
 
 def _quality(fit: CrossFit, trial: CrossTrial) -> tuple[float, float]:
@@ -130,7 +158,8 @@ def _searched(known: Calibrated, few: CrossFit, single: RangeChoice) -> tuple[_S
         if better.worst > start.worst + _WORTH_FLOATS_DB:
             start = better
     start = _with_equalized_channels(start, seen, progress)
-    return start, choose(start.fit, start.choice, progress)
+    patience = inf if known.settings.effort == "high" else PATIENCE
+    return start, choose(start.fit, start.choice, progress, patience)
 
 
 def _with_equalized_channels(start: _Start, seen: CalibrationSamples, progress: Progress) -> _Start:

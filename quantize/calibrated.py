@@ -12,7 +12,7 @@ from edgekit.core.progress import Progress
 from edgekit.quantize.calibration.calibrated_tensors import CalibratedTensors, GivenFormats
 from edgekit.quantize.calibration.calibration_samples import CalibrationSamples
 from edgekit.quantize.calibration.cross_fit import CrossFit
-from edgekit.quantize.calibration.search_budget import SearchBudget
+from edgekit.quantize.calibration.search_budget import pass_work
 from edgekit.quantize.gate import Judge
 from edgekit.quantize.measure import Measure, Trial
 from edgekit.quantize.mixed_precision.format_search import FormatSearch
@@ -20,6 +20,9 @@ from edgekit.quantize.mixed_precision.formats import Formats, could_be_wide, int
 from edgekit.quantize.rounding.bias_correction import ExactMeans
 from edgekit.quantize.rounding.refinement import exact_means, refined
 from edgekit.quantize.settings import Settings
+
+_UNSEEN_SHARE = 0.05  # of the budget, for what samples show that give no ranges
+_UNSEEN_WORK = 3.0  # float passes: one of the float graph, and one of integers, twice as long
 
 
 def given_formats(graph: Graph, settings: Settings) -> GivenFormats:
@@ -78,7 +81,9 @@ class Calibrated:
         """The quality where half of the samples give the ranges for the other half, on so many of them."""
         if not self.seen.held_count:
             return Unseen()
-        fit = self._crossed(most).on_some(most, SearchBudget())
+        budget = self.measure.budget
+        count = budget.samples(_UNSEEN_SHARE, _UNSEEN_WORK * pass_work(self.graph), most, 4)
+        fit = self._crossed(count).on_some(count, budget)
         trial = fit.trial(self.methods, formats=self._with_wide(formats))
         return Unseen(fit.worst(trial)[0], *fit.surely(trial))
 
@@ -86,7 +91,10 @@ class Calibrated:
         """The same with ranges by half of the samples, judged by the others: the half that fares worse."""
         if not self.seen.held_count:
             return self
-        fit = self._crossed(2 * len(self.measure.samples))
+        count = 2 * len(self.measure.samples)
+        fit = self._crossed(
+            self.measure.budget.samples(_UNSEEN_SHARE, _UNSEEN_WORK * pass_work(self.graph), count, 8)
+        )
         pairs = zip(fit.halves, fit.trial(self.methods), strict=True)
         half, _ = min(pairs, key=lambda pair: pair[0].measure.worst(pair[1])[0])
         graph, measure, seen = half.measure.graph, half.measure, replace(self.seen, kept=half.fitting)
@@ -95,7 +103,7 @@ class Calibrated:
     def _crossed(self, most: int) -> CrossFit:
         if self.fit is not None:
             return self.fit
-        few = self.measure.on_some(most // 2, SearchBudget())
+        few = self.measure.on_some(most // 2, self.measure.budget)
         return CrossFit.both_ways(self.seen, few, most // 2, self.tensors.given)
 
     def _with_wide(self, formats: Formats) -> Formats:
@@ -120,14 +128,16 @@ class Calibrated:
     @cached_property
     def _exact(self) -> ExactMeans:
         """What biases are corrected by: that of the choice of ranges, where it was for the same graph."""
+        known = None
         for half in self.fit.halves if self.fit else ():
             if half.exact.graph is self.graph and half.fitting is self.seen.kept:
-                return half.exact
-        return exact_means(self.graph, self.seen.kept)
+                known = half.exact
+        found = exact_means(self.graph, self.seen.kept, self.measure.budget)
+        return known if known and len(known.samples) == len(found.samples) else found
 
     def search(self, judge: Judge) -> FormatSearch:
         """The search for the cheapest formats that pass."""
-        allowed = self.settings.formats
+        allowed, costs = self.settings.formats, self.settings.costs
         return FormatSearch(
-            self.tensors, self.methods, self.measure, judge, self.finish, allowed, self.progress
+            self.tensors, self.methods, self.measure, judge, self.finish, allowed, costs, self.progress
         )

@@ -101,14 +101,15 @@ class Judge:
         """The shares of samples that the float graph and the trial's have right, and of how many."""
         made = trial.quantized.graph
         known, right, total = bool(self._before), 0, 0
+        before, after = simulate.Session(self.graph), simulate.Session(made)
         for sample, label in labelled:
             total += 1
             if not known:
                 self.progress(f"accuracy before, sample {total}")
-                self._before.append(answer(self.graph, sample) == label)
+                self._before.append(answer(before, sample) == label)
             self.progress(f"accuracy, sample {total}")
             given = dict(zip(made.inputs, (sample[name] for name in self.graph.inputs), strict=True))
-            right += answer(made, given) == label
+            right += answer(after, given) == label
         if not total:
             raise EdgeKitError("E0110", "there is no labelled sample to measure accuracy on")
         return sum(self._before) / total, right / total, total
@@ -119,9 +120,10 @@ def accuracy(
 ) -> float:
     """The share of samples for which a model names the class of their label."""
     right: list[bool] = []
+    session = simulate.Session(graph)
     for number, (sample, label) in enumerate(zip(samples, labels, strict=False), 1):
         progress(f"accuracy of the float model, sample {number} of {len(labels)}")
-        right.append(bool(answer(graph, sample) == label))
+        right.append(bool(answer(session, sample) == label))
     return sum(right) / max(len(right), 1)
 
 
@@ -132,15 +134,17 @@ def change(before: float, after: float) -> str:
     return f"{abs(after - before):.2%} {'better' if after > before else 'worse'}"
 
 
-def answer(graph: Graph, sample: Sample) -> int:
-    """The class that a model names: where its output is largest, or of two the second above a half."""
+def answer(session: simulate.Session, sample: Sample) -> int:
+    """The class that a model names in its next step: where its output is largest, or of two the second above
+    a half."""
+    graph = session.graph
     if len(graph.outputs) != 1:
         raise EdgeKitError(
             "E0103",
             f"accuracy is that of a single output, {graph.name} has {len(graph.outputs)}",
             hint="--min-sqnr takes any model",
         )
-    (result,) = simulate.run(graph, sample).values()
+    (result,) = session.run(sample).values()
     return chosen(result)
 
 

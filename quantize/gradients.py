@@ -14,9 +14,14 @@ from edgekit.core.ops._linear import Linear
 from edgekit.core.ops._map import Map
 from edgekit.core.ops.concat import Concat
 from edgekit.core.ops.conv2d import Conv2d, Window
+from edgekit.core.ops.conv_transpose2d import ConvTranspose2d
 from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.expand import Expand
+from edgekit.core.ops.layer_norm import LayerNorm
+from edgekit.core.ops.pad import Pad
 from edgekit.core.ops.pool2d import Pool2d
 from edgekit.core.ops.reduce import Reduce
+from edgekit.core.ops.resample import Resample
 from edgekit.core.ops.reshape import Reshape
 from edgekit.core.ops.slice import Slice
 from edgekit.core.ops.transpose import Transpose
@@ -32,7 +37,8 @@ def is_differentiable(op: Op) -> bool:
         return op.kind in ("max", "sum", "mean") if isinstance(op, Pool2d) else op.kind in ("sum", "mean")
     if isinstance(op, Map):
         return has_derivative(op)
-    return isinstance(op, Conv2d | Dense | Reshape | Transpose | Concat | Slice)
+    has_weights = isinstance(op, Conv2d | ConvTranspose2d | Dense | LayerNorm | Resample)
+    return has_weights or isinstance(op, Reshape | Transpose | Expand | Concat | Slice | Pad)
 
 
 def has_derivative(op: Map) -> bool:
@@ -49,7 +55,13 @@ def gradients(op: Op, args: Sequence[Array], result: Array, wanted: Array) -> Se
     match op:
         case Linear():
             inside = wanted * ((result > op.lo) & (result < op.hi))
+            if isinstance(op, ConvTranspose2d):
+                return _of_transposed_convolution(op, args, inside)
             return _of_convolution(op, args, inside) if isinstance(op, Conv2d) else _of_dense(args, inside)
+        case LayerNorm():
+            return _of_norm(op, args, wanted)
+        case Resample():
+            return _of_filter(op, args, wanted)
         case Pool2d():
             return [_of_pool(op, args[0], result, wanted)]
         case Reduce():
@@ -83,6 +95,48 @@ def _of_convolution(op: Conv2d, args: Sequence[Array], wanted: Array) -> Sequenc
             of_w[:, i, j] = np.einsum("nhwgo,nhwgd->god", rows, seen).reshape(-1, depth)
             of_x[cells] += np.einsum("nhwgo,god->nhwgd", rows, weights[:, :, i, j]).reshape(of_x[cells].shape)
     return [_inside(of_x, x, window), of_w, wanted.sum(axis=(0, 1, 2), dtype=b.dtype)]
+
+
+def _of_transposed_convolution(op: ConvTranspose2d, args: Sequence[Array], wanted: Array) -> Sequence[Array]:
+    """Each cell of x wants what the cells of its window do."""
+    x, w, b = args
+    window = Window((w.shape[1], w.shape[2]), op.strides, (0, 0, 0, 0), op.dilations)
+    *_, (_, down, across) = (cells for *_, cells in _taps(window, x.shape[1:3]))  # of the last tap
+    plane = np.zeros((len(x), down.stop, across.stop, len(w)), wanted.dtype)  # that windows reach
+    ends = [min(n, p + m) for n, p, m in zip(plane.shape[1:3], op.pads, op.size, strict=True)]
+    (top, left), (low, right) = (max(op.pads[0], 0), max(op.pads[1], 0)), ends
+    plane[:, top:low, left:right] = wanted[
+        :, top - op.pads[0] : low - op.pads[0], left - op.pads[1] : right - op.pads[1]
+    ]
+    of_x, of_w, groups = np.zeros_like(x), np.zeros_like(w), op.groups
+    seen = x.reshape(*x.shape[:3], groups, -1)
+    weights = w.reshape(groups, -1, *w.shape[1:])
+    for i, j, cells in _taps(window, x.shape[1:3]):
+        rows = plane[cells].reshape(*x.shape[:3], groups, -1)
+        of_w[:, i, j] = np.einsum("nhwgo,nhwgd->god", rows, seen).reshape(len(w), -1)
+        of_x += np.einsum("nhwgo,god->nhwgd", rows, weights[:, :, i, j]).reshape(x.shape)
+    return [of_x, of_w, wanted.sum(axis=(0, 1, 2), dtype=b.dtype)]
+
+
+def _of_norm(op: LayerNorm, args: Sequence[Array], wanted: Array) -> Sequence[Array]:
+    x, scale, _ = args
+    centred = x - x.mean(axis=-1, keepdims=True)
+    spread = np.sqrt(np.square(centred).mean(axis=-1, keepdims=True) + x.dtype.type(op.epsilon))
+    y, slope = centred / spread, wanted * scale
+    along = (slope * y).mean(axis=-1, keepdims=True)
+    rows = tuple(range(x.ndim - 1))
+    of_x = (slope - slope.mean(axis=-1, keepdims=True) - y * along) / spread
+    return [of_x, (wanted * y).sum(axis=rows), wanted.sum(axis=rows)]
+
+
+def _of_filter(op: Resample, args: Sequence[Array], wanted: Array) -> Sequence[Array]:
+    x, index, w = args
+    of_x, of_w = np.zeros_like(x), np.zeros_like(w)
+    seen, found, rows = (np.moveaxis(a, op.axis, 0) for a in (x, of_x, wanted))
+    for k in range(index.shape[1]):
+        np.add.at(found, index[:, k], rows * w[:, k].reshape(-1, *[1] * (x.ndim - 1)))
+        of_w[:, k] = (rows * seen[index[:, k]]).reshape(len(w), -1).sum(axis=1)
+    return [of_x, np.zeros_like(index), of_w]
 
 
 def _of_pool(op: Pool2d, x: Array, result: Array, wanted: Array) -> Array:

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from copy import copy
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -198,13 +199,22 @@ class Measure(OutputQuality[Trial]):
         self.budget = budget or SearchBudget()
         self.only: Set[str] | None = None  # what trials keep: all
         self.work = {name: node_work(graph, node) for node in graph.nodes for name in node.outputs[:1]}
-        self.truth = _run(graph, self.stacks, [stack.values for stack in self.stacks])
+        self.truth = self._floats({*super().measured_parts()})
+
+    @cached_property
+    def all_truth(self) -> list[dict[str, Array]]:
+        """Every value of the float graph, which takes memory."""
+        return self._floats(None)
+
+    def _floats(self, only: Set[str] | None) -> list[dict[str, Array]]:
+        return _run(self.graph, self.stacks, [stack.values for stack in self.stacks], only)
 
     def trial(self, quantized: Quantized, before: Trial | None = None) -> Trial:
-        """Run an int8 graph; values that it has in common with an earlier one are taken over."""
+        """Run an int8 graph; values that it has in common with an earlier one are taken over, where they are
+        kept."""
         graph = quantized.graph
         work = {made: self.work[name] for name, made in quantized.names.items() if name in self.work}
-        if before is None:
+        if before is None or self.only is not None:
             self._pay(work, [name for node in graph.nodes for name in node.outputs[:1]])
             only = None if self.only is None else {quantized.names[name] for name in self.only}
             return Trial(
@@ -244,10 +254,13 @@ class Measure(OutputQuality[Trial]):
             noises.append(_by_sample(np.square(wide - real(values[made], type)), stack.count))
         return np.concatenate(signals), np.concatenate(noises)
 
-    def on_some(self, count: int, budget: SearchBudget) -> Measure:
-        """On some of the samples, from all of their sequence."""
+    def on_some(self, count: int, budget: SearchBudget, *, keeps_all: bool = False) -> Measure:
+        """On some of the samples, from all of their sequence; trials may keep all values, to share them."""
         step = max(len(self.samples) / max(count, 1), 1.0)
-        return self.on([self.samples[int(i * step)] for i in range(min(count, len(self.samples)))], budget)
+        some = [self.samples[int(i * step)] for i in range(min(count, len(self.samples)))]
+        made = self.on(some, budget)
+        made.only = None if keeps_all else made.only
+        return made
 
     def on(self, samples: Sequence[Sample], budget: SearchBudget | None = None) -> Measure:
         """On other samples."""
@@ -279,11 +292,12 @@ class Measure(OutputQuality[Trial]):
     def powers(self, trial: Trial, name: str) -> tuple[float, float]:
         """Of the signal and of the noise of one value."""
         made = trial.quantized.names[name]
-        if any(name not in values for values in self.truth):
+        truth = self.truth if name in super().measured_parts() else self.all_truth
+        if any(name not in values for values in truth):
             return math.nan, math.nan
         type = trial.quantized.graph.type(made)
         return powers(
-            [values[name] for values in self.truth], [real(values[made], type) for values in trial.values]
+            [values[name] for values in truth], [real(values[made], type) for values in trial.values]
         )
 
     def noise_of_floats(self, found: Sequence[Mapping[str, Array]]) -> float:

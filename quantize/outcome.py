@@ -29,7 +29,7 @@ from edgekit.quantize.settings import LEAST_SQNR, LEAST_WITH_ACCURACY, Settings
 
 _SHOWN = 64  # cells of a histogram that is kept
 _TYPICAL = "are the data typical?"
-_MAX_MIXED = 0.5  # of the MACs out of int8 without a word
+_SLOWER = 0.98  # than floats: what an estimate that is as fast may say
 _MAX_JUDGED = 64  # samples that the quality of rounded weights is measured on
 _MAX_STEPS = 256  # of a model with states, if there is memory for what they compute
 _MEMORY = 2**29  # bytes for that, about
@@ -59,6 +59,7 @@ class MixedPrecision:
     weight_bytes: int  # more than before
     macs: Mapping[str, float]  # by format, as shares of all multiplications
     alone: str = "int8"  # what all had before
+    speedup_before: float = math.nan  # beside floats, estimated
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,8 @@ class Quantization:
     mixed: MixedPrecision | None = None  # without a gate: what was done about too much noise
     # Of the worst output where half of the samples give the ranges for the other half, biases as they are.
     unseen_db: float = math.nan
+    machine: str = ""  # the class of machines whose costs decided, and were estimated
+    speedup: float = math.nan  # how many times as long all layers would take in floats
     states_before: int = 0  # bytes of a stream
     states_after: int = 0
 
@@ -126,9 +129,15 @@ def describe(
     found: Mixed,
     made: Graph,
     ranges: Mapping[str, str],
+    fitting: int = 0,
 ) -> Quantization:
-    """The report on a graph made of another. `ranges` says how the range of each tensor was chosen."""
-    layers = tuple(_layers(graph, ranges, measure, found))
+    """The report on a graph made of another. `ranges` says how the range of each tensor was chosen; layers
+    are measured on so many samples at most, if all of their values are not there."""
+    some, best = measure, found.trial
+    if measure.only is not None:
+        some = measure.on_some(fitting, measure.budget, keeps_all=True)
+        best = some.trial(best.quantized)
+    layers = tuple(_layers(graph, ranges, some, replace(found, trial=best)))
     warnings = []
     # In a model of floats floats are no surprise, and neither are they where a gate asked for them.
     floats = [
@@ -158,6 +167,8 @@ def describe(
         bytes_before=before,
         bytes_after=after,
         warnings=tuple(warnings),
+        machine=settings.costs.machine if settings.is_calibrated else "",
+        speedup=settings.costs.speedup(made) if settings.is_calibrated else math.nan,
         states_before=states[0],
         states_after=states[1],
     )
@@ -175,16 +186,18 @@ def noise_warning(found: Quantization, settings: Settings) -> str:
 
 
 def speed_warning(found: Quantization, settings: Settings) -> str:
-    """That better formats may have cost the speed of int8; empty where most products are of int8."""
-    if found.mixed is None or not settings.gate.is_open:
+    """That floats are faster, by how much, and what to do; empty where they are not."""
+    if not found.speedup < _SLOWER:
         return ""
-    share = sum(part for format, part in found.mixed.macs.items() if format not in ("int8", "int4"))
-    if share <= _MAX_MIXED:
-        return ""
-    return (
-        f"{share:.0%} of the MACs are no longer in int8: with an FPU the model in floats may be as fast. "
-        f"--min-sqnr {LEAST_WITH_ACCURACY:g}dB gives fewer layers better formats, --strict-int8 none"
-    )
+    where = settings.costs.words
+    ways = ["build the float model where it fits"]
+    if found.mixed and found.mixed.speedup_before > found.speedup:
+        before = f"{1 / found.mixed.speedup_before:.2f} times, with {found.mixed.sqnr_before_db:.1f} dB"
+        ways.append(f"--strict-int8 takes {before}")
+    if not settings.target:
+        ways.append("--target NAME chooses formats for a machine")
+    times = f"{1 / found.speedup:.2f} times as long as the float model"
+    return f"on {where} a run takes an estimated {times}: {'; '.join(ways)}"
 
 
 def effort_warning(settings: Settings) -> str:
@@ -227,7 +240,8 @@ def mixed_precision(search: FormatSearch, plain: Mixed, found: Mixed) -> MixedPr
         if share := search.macs_of(name) / search.macs:
             macs[format] = macs.get(format, 0.0) + share
     weight_bytes = sum(search.extra_bytes(*pair) for pair in found.levels.items())
-    return MixedPrecision(plain.verdict.sqnr_db, layers, weight_bytes, macs)
+    speedup = search.costs.speedup(plain.trial.quantized.graph)
+    return MixedPrecision(plain.verdict.sqnr_db, layers, weight_bytes, macs, speedup_before=speedup)
 
 
 def judged_samples(graph: Graph, samples: Iterable[Sample]) -> list[Sample]:
@@ -250,11 +264,11 @@ def judged(
     measure = measure or Measure(graph, judged_samples(graph, samples))
     progress("measuring")
     trial = measure.trial(made)
-    verdict = Judge(graph, settings.gate, measure, _labelled(samples, settings.gate), progress)(trial)
+    verdict = Judge(graph, settings.gate, measure, labelled(samples, settings.gate), progress)(trial)
     return describe(graph, settings, measure, Mixed({}, trial, verdict, {}), made.graph, {})
 
 
-def _labelled(samples: Iterable[Sample], gate: Gate) -> Sequence[tuple[Sample, int]] | None:
+def labelled(samples: Iterable[Sample], gate: Gate) -> Sequence[tuple[Sample, int]] | None:
     """The samples with their labels; None where there are none of these."""
     if gate.labels is None:
         return None
@@ -274,7 +288,8 @@ def with_measured(
         if name in made.values and seen and not math.isnan(layer.sqnr_db):
             low, high, counts = _shown(seen)
             measured.append(MeasuredTensor(name, layer.sqnr_db, low, high, counts))
-    return replace(made, source=replace(made.source, measured=tuple(measured)))
+    source = replace(made.source, measured=tuple(measured), machine=report.machine)
+    return replace(made, source=source)
 
 
 def _shown(seen: Statistics) -> tuple[float, float, tuple[int, ...]]:

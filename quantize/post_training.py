@@ -12,7 +12,8 @@ from edgekit.core.ir import Graph
 from edgekit.core.progress import Progress
 from edgekit.core.simulate import check_work
 from edgekit.core.types import Array
-from edgekit.quantize.auto_ranges import with_best_ranges
+from edgekit.quantize import streams
+from edgekit.quantize.auto_ranges import compared_samples, with_best_ranges
 from edgekit.quantize.calibrated import Calibrated, Unseen, given_formats
 from edgekit.quantize.calibration.calibration_samples import CalibrationSamples, held_out
 from edgekit.quantize.calibration.calibration_warnings import (
@@ -26,8 +27,9 @@ from edgekit.quantize.calibration.calibration_warnings import (
 from edgekit.quantize.calibration.cross_fit import CrossFit
 from edgekit.quantize.calibration.heavy_tails import clipped
 from edgekit.quantize.calibration.sample_batches import Sample
-from edgekit.quantize.calibration.search_budget import SearchBudget
+from edgekit.quantize.calibration.search_budget import SearchBudget, pass_work
 from edgekit.quantize.gate import Judge
+from edgekit.quantize.integers.int8 import Quantized
 from edgekit.quantize.integers.integer_io import bring_integers_out
 from edgekit.quantize.measure import Measure, with_chance
 from edgekit.quantize.mixed_precision.float_islands import float_islands
@@ -36,6 +38,7 @@ from edgekit.quantize.mixed_precision.int16_outputs import float_functions
 from edgekit.quantize.mixed_precision.mixed_range_concat import MixedRangeConcats
 from edgekit.quantize.mixed_precision.noise_search import NoiseSearch
 from edgekit.quantize.outcome import Quantization, QuantizedLayer, describe, mixed_precision, with_measured
+from edgekit.quantize.preparation.opened_states import OpenedStates
 from edgekit.quantize.preparation.prepare import prepare
 from edgekit.quantize.settings import AUTO, DEFAULT, LEAST_SQNR, Settings
 
@@ -44,7 +47,10 @@ _UNSEEN = 32  # samples on which ranges by others are measured
 _WORSE_DB = 3.0  # there, which is worth a warning
 _DOUBTFUL_DB = 20.0  # less on other samples is worth a warning, however unlikely
 _DOUBTFUL_TAIL_DB = 24.0  # of a tensor, if all that it loses is beyond the range: others lose, too
-_MEMORY = 2**29  # bytes for what held-out samples lead to in the float graph, about
+_OBSERVED = 3.0  # float passes that it takes to look at all samples, and at some again
+_FORMATS_SHARE = 0.3  # of the budget, at least, where layers need better formats
+_DOUBT_COST = 0.1  # of time and flash, for what other samples may lack beside those measured
+_MEMORY = 2**26  # bytes for what held-out samples lead to in the float graph, about: of others outputs alone
 
 
 def quantize(
@@ -55,9 +61,19 @@ def quantize(
 ) -> tuple[Graph, Quantization]:
     """The graph of integers, and the report. Half of the samples are held out: the choice of ranges is judged
     by the half that did not give them. In the end the ranges are those of all samples. With labels, `samples`
-    are gone through again."""
+    are gone through again, and so they are where the graph has states: they are the steps of one stream."""
     check_work(graph)
-    known = calibrated(graph, samples, settings, progress)
+    if graph.states:
+        return streams.quantize(graph, samples, settings, progress, _quantize)
+    return _quantize(OpenedStates.of(graph), samples, settings, progress)[1:]
+
+
+def _quantize(
+    opened: OpenedStates, samples: Iterable[Sample], settings: Settings, progress: Progress
+) -> tuple[Quantized, Graph, Quantization]:
+    """An open graph in integers, closed again; the same with ports as `io` says; and the report."""
+    graph = opened.graph
+    known = calibrated(graph, samples, settings, progress, opened.real)
     labels = settings.gate.labels
     labelled = None if labels is None else _Labelled(samples, labels)
     judge = Judge(known.graph, settings.gate, known.measure, labelled, progress)
@@ -67,11 +83,13 @@ def quantize(
     unseen = known.unseen(search.formats(plain.levels), _UNSEEN)
     wanted = with_chance(LEAST_SQNR, plain.verdict.sqnr_db, unseen.surely_db)
     if settings.is_mixed_by_need and plain.verdict.sqnr_db < wanted:
-        found = _with_better_formats(search, plain, known, wanted, progress)
+        limit = math.inf if plain.verdict.sqnr_db < LEAST_SQNR else _DOUBT_COST
+        found = _with_better_formats(search, plain, known, wanted, limit, progress)
     if found is not plain:
         unseen = known.unseen(search.formats(found.levels), _UNSEEN)
-    made = bring_integers_out(found.trial.quantized.graph, settings.io)
-    report = describe(known.graph, settings, known.measure, found, made, known.methods)
+    closed = opened.closed(found.trial.quantized)
+    made = bring_integers_out(closed.graph, settings.io)
+    report = describe(known.graph, settings, known.measure, found, made, known.methods, fitting(graph))
     if found is not plain:
         report = replace(report, mixed=mixed_precision(search, plain, found))
     made = with_measured(made, report, found, known.seen.together())
@@ -83,7 +101,7 @@ def quantize(
         *unseen_warning(report.sqnr_db, unseen, clipped(known.graph, found.trial.quantized, seen.together())),
     )
     inputs = observed_inputs(known.graph, seen.together())
-    return made, replace(
+    report = replace(
         report,
         samples=seen.count,
         held_out=seen.held_count,
@@ -91,10 +109,11 @@ def quantize(
         warnings=warnings,
         inputs=inputs,
     )
+    return closed, made, report
 
 
 def _with_better_formats(
-    search: FormatSearch, plain: Mixed, known: Calibrated, wanted: float, progress: Progress
+    search: FormatSearch, plain: Mixed, known: Calibrated, wanted: float, limit: float, progress: Progress
 ) -> Mixed:
     """The same with better formats for layers, found with ranges of samples that others judge: those of all
     clip nothing, and the noise of what they leave out would not be seen. Where that half is good enough as it
@@ -105,49 +124,64 @@ def _with_better_formats(
     before = narrow.run()
     if before.verdict.sqnr_db >= wanted:
         apart, narrow, before = known, search, plain
-    budget = SearchBudget.of(apart.graph, apart.seen.count, apart.settings.passes)
-    few = apart.measure.on_some(_SEARCHED, budget)
-    levels = NoiseSearch(narrow, few, wanted, progress).run(before).levels
+    budget = known.measure.budget
+    budget.keep(_FORMATS_SHARE)
+    few = apart.measure.on_some(_SEARCHED, budget, keeps_all=True)
+    levels = NoiseSearch(narrow, few, wanted, progress, limit).run(before).levels
     trial = search.finish(search.formats(levels))
     found = replace(plain, levels=levels, trial=trial, verdict=search.judge(trial))
     return found if found.verdict.sqnr_db > plain.verdict.sqnr_db else plain
 
 
-def calibrated(graph: Graph, samples: Iterable[Sample], settings: Settings, progress: Progress) -> Calibrated:
-    """Look at the samples, and choose the ranges of tensors by trial."""
+def calibrated(
+    graph: Graph,
+    samples: Iterable[Sample],
+    settings: Settings,
+    progress: Progress,
+    real: frozenset[str] = frozenset(),
+) -> Calibrated:
+    """Look at the samples, and choose the ranges of tensors by trial. The layers `real` stay floats."""
     if any(value.type.quant is not None for value in graph.values.values()):
         raise EdgeKitError("E0103", f"{graph.name} is quantized already", hint="quantize the float model")
     graph = prepare(graph)
     check_layers(graph)
     seen = CalibrationSamples.of(graph, samples, progress)
     settings.gate.check_labels(seen.count)
-    most = _fitting(graph)
-    concats = _with_floats(graph, MixedRangeConcats.found(graph, seen.statistics), settings)
+    most = fitting(graph)
+    concats = _with_floats(graph, MixedRangeConcats.found(graph, seen.statistics), settings, real)
     budget = SearchBudget.of(graph, seen.count, settings.passes)
-    measure = Measure(graph, seen.held[:most], concats, batch_size=seen.batch_size, budget=budget)
+    budget.spent = _OBSERVED * seen.count * pass_work(graph)
+    fits = most >= len(seen.held)
+    measure = Measure(graph, seen.held, concats, batch_size=seen.batch_size, budget=budget)
+    measure = measure if fits else measure.of_outputs(budget)
     is_auto = settings.calibrate == AUTO
     methods = dict.fromkeys(seen.statistics, "minmax" if is_auto else settings.calibrate)
     known = Calibrated.of(seen, measure, methods, settings, progress)
     if not is_auto:
         return known
+    most = compared_samples(graph, budget, len(seen.held))
     return with_best_ranges(known, CrossFit.both_ways(seen, measure, most, known.tensors.given), budget)
 
 
-def _with_floats(graph: Graph, concats: MixedRangeConcats, settings: Settings) -> MixedRangeConcats:
-    """The same with layers that stay floats because ports are, or their neighbours."""
+def _with_floats(
+    graph: Graph, concats: MixedRangeConcats, settings: Settings, real: frozenset[str]
+) -> MixedRangeConcats:
+    """The same with `real`, and with layers that stay floats because ports are, or their neighbours."""
     is_float = settings.io == "float"
     concats = concats if is_float else concats.in_one_scale
-    concats = replace(concats, real=concats.real | float_islands(graph, has_float_ports=is_float))
+    concats = replace(concats, real=concats.real | real)
+    islands = float_islands(graph, real, has_float_ports=is_float)
+    concats = replace(concats, real=concats.real | islands)
     given = given_formats(graph, settings)
     if given.has_int16_outputs:
         concats = replace(concats, real=concats.real | float_functions(graph, concats, given.weights))
     return concats
 
 
-def _fitting(graph: Graph) -> int:
-    """How many samples there is memory for."""
+def fitting(graph: Graph) -> int:
+    """How many samples there is memory for, with all that they lead to."""
     size = sum(graph.type(name).bytes for node in graph.nodes for name in node.outputs)
-    return max(4, _MEMORY // max(size, 1))
+    return max(2, _MEMORY // max(size, 1))
 
 
 @dataclass(frozen=True, eq=False)

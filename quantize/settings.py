@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from edgekit.core import number_formats, suggest
+from edgekit.core import format_costs, number_formats, suggest
 from edgekit.core.arguments import check_fields
 from edgekit.core.errors import EdgeKitError
+from edgekit.core.format_costs import FormatCosts
+from edgekit.core.target import Target
 from edgekit.quantize.calibration.observe import RANGES
 from edgekit.quantize.calibration.search_budget import PASSES
 from edgekit.quantize.gate import Gate
@@ -43,19 +45,22 @@ class Settings:
     group: int = 0
     kv_cache: str = ""  # int8: caches of decoders, with a scale for each row; empty: float32
     # quick: one method chooses all ranges; high: weights beside int8 or int16 are rounded for the sake of
-    # layers' outputs
+    # layers' outputs, and the search for ranges goes on where it no longer pays
     effort: str = "normal"
     calibrate: str = AUTO  # how ranges are chosen
     passes: float = PASSES  # of floats over the data: how long `auto` may take, about
     io: Io = "float"  # what inputs and outputs are
     gate: Gate = field(default_factory=Gate)
     formats: Sequence[str] = LADDER  # that layers may have where int8 does not pass the gate
+    target: str | Target = ""  # on which formats are to be fast: one of `edgekit targets`, or any
     strict_int8: bool = False  # without a gate, too noisy layers stay in int8 (or int4) all the same
 
     def __post_init__(self) -> None:
         if isinstance(self.io, str):  # other names of what its annotation lists
             object.__setattr__(self, "io", number_formats.among(self.io, KINDS))
         check_fields(self)
+        if self.target:
+            format_costs.load(self.target)  # or an error that there is no such target
         for name, value in self._canonical().items():
             object.__setattr__(self, name, value)
         if not 0 <= self.group <= MAX_GROUP:
@@ -96,6 +101,11 @@ class Settings:
             "kv_cache": number_formats.among(self.kv_cache, KV_CACHES),
             "formats": tuple(number_formats.among(name, LADDER) for name in self.formats),
         }
+
+    @property
+    def costs(self) -> FormatCosts:
+        """What layers take in each format."""
+        return format_costs.load(self.target)
 
     @property
     def name(self) -> str:

@@ -17,6 +17,7 @@ _FENCE = re.compile(r"^ *```.*?^ *```$", re.MULTILINE | re.DOTALL)
 _NAMED = re.compile(r"\A( *```\w+) ([\w.]+)$", re.MULTILINE)
 _ITEM = re.compile(r"(?:[-*]|\d+\.) +")
 _LINK = re.compile(r"`[^`\n]*`|\[((?:[^\[\]`]|`[^`\n]*`)*)\]\((?!\w+:|#)([^)\s]+)\)")
+_WAY_IN = re.compile(r"^(\[[^\[\]\n]+\]\([^()\n]+\))(?: ·)?$", re.MULTILINE)
 _API = """# Python API
 
 Every command is a function with the same options. These names are the whole public interface: import them
@@ -34,8 +35,20 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Adapt a page to where it lies in the site, and to Python-Markdown."""
+    """Adapt a page to where it lies in the site, to Python-Markdown, and to who searches for it."""
+    page.meta.setdefault("search", searched(page))
+    if page.is_homepage:
+        markdown = _WAY_IN.sub(r"\1{ .md-button }", markdown)
     return adapted(markdown, page.file.src_uri, config.repo_url or "")
+
+
+def searched(page: Page) -> dict[str, object]:
+    """How search ranks a page: guides first, then the reference, then pages for developers. Decisions are no
+    results for who searches for "install": they are found from their index."""
+    if page.file.src_uri.startswith("adr/"):
+        return {"exclude": True}
+    section = next((section.title or "" for section in page.ancestors), "")
+    return {"boost": {"": 1, "Reference": 0.25, "Development": 0.1}.get(section, 4)}
 
 
 def outside_pages() -> dict[str, str]:

@@ -1,14 +1,21 @@
-"""Writes the tables of README.md from examples and docs/performance.md, or checks them (--check)."""
+"""Writes the tables of README.md from examples and docs/performance.md, or checks them (--check).
+
+What the tests took stands in CONTRIBUTING.md, too.
+"""
 
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
 import numpy as np
+from support import whole_runs
 
 import edgekit
 from edgekit import EdgeKitError, Graph, Settings, Target
@@ -20,7 +27,7 @@ from edgekit.core import target
 from edgekit.core.passes.simplify import simplify
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "README.md"
+PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md")
 MEASURED = ROOT / "docs" / "performance.md"
 
 
@@ -44,6 +51,7 @@ QUANTIZED = {
     "TFLite": "int8, int16 activations; LiteRT's integers, bit by bit",
     "MediaPipe task bundle": "as TFLite",
     "PyTorch": "int8 of pt2e",
+    "GGUF": "integers of blocks without minima, such as Q4_0 and Q8_0",
 }
 NUMBERS = {
     "float32": None,
@@ -160,6 +168,11 @@ def browser() -> str:
     return "\n".join(rows) + "\n"
 
 
+def times() -> str:
+    """How long all tests took, without and with a cache."""
+    return whole_runs.sentences(whole_runs.runs())
+
+
 def number(cell: str) -> float:
     return float(cell.replace(",", ""))
 
@@ -195,22 +208,32 @@ TABLES: dict[str, Callable[[], str]] = {
     "browser": browser,
     "quality": quality,
     "sizes": sizes,
+    "times": times,
 }
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--check", action="store_true", help="write nothing; fail where a table is old")
     check = parser.parse_args().check
-    old = new = PAGE.read_text(encoding="utf-8")
-    for name, write in TABLES.items():
+    assert TABLES.keys() == {name for page in PAGES for name in _sections(page.read_text(encoding="utf-8"))}
+    changed = [page for page in PAGES if _has_changed(page, write=not check)]
+    return int(check and bool(changed))
+
+
+def _sections(text: str) -> list[str]:
+    return re.findall(r"<!-- (\w+): scripts/readme.py -->\n", text)
+
+
+def _has_changed(page: Path, *, write: bool) -> bool:
+    old = new = page.read_text(encoding="utf-8")
+    for name in _sections(old):
         start, end = f"<!-- {name}: scripts/readme.py -->\n", f"<!-- end of {name} -->\n"
         before, rest = new.split(start)
-        new = before + start + write() + end + rest.split(end)[1]
-    if check:
-        return int(new != old)
-    PAGE.write_text(new, encoding="utf-8")
-    return 0
+        new = before + start + TABLES[name]() + end + rest.split(end)[1]
+    if write:
+        page.write_text(new, encoding="utf-8")
+    return new != old
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ def explained(graph: Graph, target: Target, layer: str = "") -> Iterator[str]:
 def kernels(call: Call, target: Target) -> Iterator[tuple[str, str]]:
     """Each kernel for a call on a target, and how it relates to the call."""
     name, selected = instance_name(call), variant_of(call, target)
-    operands = contracts.operands(contracts.header(contracts.contract(call.kernel, name)))
+    operands = contracts.operands_of(call.kernel, name)
     names = dict.fromkeys((name, call.kernel))  # a kernel may be named after the instance or the contract
     for variant in (v for isa in target.isa for kernel in names for v in variants(isa, kernel)):
         if tag := unmet(variant, call, operands):

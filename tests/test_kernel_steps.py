@@ -65,6 +65,19 @@ def test_a_case_takes_each_kernel(checkout: Path, tmp_path: Path) -> None:
     assert {"avx2/dense_int.oc1", "sse/dense"} < json.loads(planned.read_text()).keys()
 
 
+@pytest.mark.slow
+def test_a_new_set_is_tested_without_a_line_in_any_list(checkout: Path) -> None:
+    require("clang")
+    edges = ["tests/kernels/test_edges.py", "-k", "floats and x86-64-sse"]
+    assert_passed(pytest_in(checkout, *edges))
+    everywhere = ["edges", "orders", "dimensions"]
+    files = [f"tests/kernels/test_{name}.py" for name in everywhere] + ["tests/codegen/test_selection.py"]
+    done = pytest_in(checkout, "--collect-only", *files, "-k", "x86-64-sse")
+    assert {line.partition("::")[0] for line in done.stdout.splitlines() if "[x86-64-sse]" in line} == {
+        *files
+    }
+
+
 def test_a_kernel_that_computes_something_else_fails(checkout: Path) -> None:
     require("gcc")
     path, right = checkout / SOURCE, STEPS[SOURCE]

@@ -8,9 +8,15 @@ from textwrap import dedent
 import pytest
 from support.tools import ROOT
 
-from benchmarks.reliability import mutants_c, mutants_python, mutation
+from benchmarks.reliability import (
+    mutants,
+    mutants_c,
+    mutants_python,
+    verified_mutants,
+)
 from benchmarks.reliability.kernel_users import users
 from benchmarks.reliability.related_tests import Related, digest
+from benchmarks.reliability.verified_mutants import Result
 
 PYTHON = '''
     """Not this text: 1 < 2."""
@@ -24,12 +30,14 @@ PYTHON = '''
             raise ValueError(f"{x + 1} is too small")
         values[0] = min(x, LIMIT)
         values.sort()
+        values[1] = x[0] - low
         return np.rint(values[:len(x)]) * -x
 '''
 C = """
     /* Not this: a < b. */
     for (int32_t i = 0; i < n; i++) { // nor this, 3
         y[i] = x[i] >> 2;
+        y[i] = n - i;
     }
 """
 
@@ -59,6 +67,7 @@ def test_mutants_of_python() -> None:
         ("removed call", "pass"),
         ("removed update", "pass"),
     }
+    assert ("swapped operands", "values[1] = x[0] - low", "values[1] = (low - x[0])") in found
     assert ("call", "values[0] = min(x, LIMIT)", "values[0] = max(x, LIMIT)") in found
     assert ("comparison", "if not strict and x < low:", "if not strict and x <= low:") in found
     assert ("and/or", "if not strict and x < low:", "if (not strict or x < low):") in found
@@ -74,7 +83,7 @@ def test_mutants_of_python() -> None:
 
 def test_mutants_of_c() -> None:
     loop = "for (int32_t i = 0; i < n; i++) { // nor this, 3"
-    shift = "y[i] = x[i] >> 2;"
+    shift, difference = "y[i] = x[i] >> 2;", "y[i] = n - i;"
     assert changed(dedent(C), "c") == {
         ("constant", loop, loop.replace("i = 0", "i = 1")),
         ("comparison", loop, loop.replace("i < n", "i <= n")),
@@ -82,6 +91,9 @@ def test_mutants_of_c() -> None:
         ("constant", shift, shift.replace("2", "3")),
         ("constant", shift, shift.replace("2", "1")),
         ("removed update", shift, ";"),
+        ("swapped operands", difference, "y[i] = i - n;"),
+        ("arithmetic", difference, "y[i] = n + i;"),
+        ("removed update", difference, ";"),
     }
 
 
@@ -100,17 +112,17 @@ def test_mutants_are_programs(file: str) -> None:
 
 
 def test_every_module_of_the_areas_has_mutants_or_a_reason() -> None:
-    files = {file for area in mutation.AREAS for file in mutation.modules(area, ROOT)}
+    files = {file for area in mutants.AREAS for file in mutants.modules(area, ROOT)}
     for name in ("codegen/memory/arena.py", "codegen/kernels/kernel_files.py", "converters/onnx/ops/pool.py"):
         assert ROOT / name in files
-    for name in mutation.LEFT_OUT:
+    for name in mutants.LEFT_OUT:
         assert (ROOT / name).exists(), name
         assert not any(str(file).startswith(str(ROOT / name)) for file in files)
     for folder in ("quantize", "edgekit/core/passes", "codegen", "converters"):
         for file in (ROOT / folder).rglob("*.py"):
-            left = file.relative_to(ROOT).as_posix().startswith(tuple(mutation.LEFT_OUT))
+            left = file.relative_to(ROOT).as_posix().startswith(tuple(mutants.LEFT_OUT))
             assert left or file in files, file
-    assert sum(area.share for area in mutation.AREAS) == 100
+    assert sum(area.share for area in mutants.AREAS) == 100
 
 
 def test_tests_that_go_on_as_few_do_come_first(tmp_path: Path) -> None:
@@ -136,3 +148,40 @@ def test_users_of_a_function_of_a_header() -> None:
     }
     assert len(found) < 20
     assert users(ROOT, "runtime_c/kernels/ref/fft.c", 40) == set()
+
+
+def test_mutants_of_libraries_are_of_every_area_and_place() -> None:
+    """No tensor stays where it is by accident, and each beginning of a sample has every area."""
+    run = "void net_run(const float *x, void *arena)\n{\n"
+    run += "    float *const a = EK_AT(float, arena, 0);\n    float *const b = EK_AT(float, arena, 64);\n}\n"
+    files = {"net.c": run, "edgekit/sum.c": dedent(C), "edgekit/sum.h": dedent(C)}
+    places = [edit for edit in verified_mutants.edits("net.c", run) if edit.kind == "another place"]
+    assert {edit.apply(run).count("arena, 64") for edit in places} == {0, 2}
+    sample = verified_mutants.drawn(files, 12, "7")
+    assert sample[:6] == verified_mutants.drawn(files, 6, "7")
+    assert sample != verified_mutants.drawn(files, 12, "8")
+    areas = [verified_mutants.area(file) for file, _ in sample[:6]]
+    assert areas == ["kernels"] * 3 + ["headers of kernels"] + ["parameters and places"] * 2
+
+
+def test_faults_of_a_library_are_judged(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    library = verified_mutants.Library("images int8", "host", tmp_path)
+    file, right = "edgekit/maxpool2d_s8.c", "row >= p->in_h"
+    at = library.sources[file].index(right)
+
+    def verdict(wrong: str) -> str:
+        edit = mutants_python.Edit("comparison", 1, at, at + len(right), wrong, (1, 1))
+        return library.judge(file, edit).verdict
+
+    assert verdict("row > p->in_h") == "refused"
+    assert verdict("p->in_h <= row") == "right"
+    assert verdict("row >= p->") == "not compiled"
+    monkeypatch.setattr(verified_mutants, "verify", lambda *arguments: None)
+    assert verdict("row > p->in_h") == "missed"
+    assert verdict("p->in_h <= row") == "right"
+
+
+def test_mutants_without_other_numbers_do_not_count() -> None:
+    verdicts = ["refused"] * 3 + ["missed"] + ["right"] * 5 + ["not compiled"]
+    results = [Result("n", "host", "kernels", "a.c", "constant", 1, "", "", verdict) for verdict in verdicts]
+    assert "| kernels | 9 | 5 | 3 | 1 | 75 % |" in verified_mutants.written(results, 7)

@@ -33,11 +33,8 @@ def test_a_night_has_several_blocks_of_other_seeds() -> None:
 def test_the_nightly_workflow_names_every_file_of_random_cases() -> None:
     workflow = (ROOT / ".github" / "workflows" / "nightly.yml").read_text(encoding="utf-8").split()
     named = {path for word in workflow if word.startswith("tests/") for path in _files(word)}
-    asking = {
-        path
-        for path in _files("tests")
-        if re.search(r"random_cases\.(fresh|same|sweep)\(", (ROOT / path).read_text(encoding="utf-8"))
-    }
+    asks = re.compile(r"random_cases(\.| import )(fresh|same|sweep)\b")
+    asking = {path for path in _files("tests") if asks.search((ROOT / path).read_text(encoding="utf-8"))}
     assert asking - {"tests/test_random_cases.py"} == named
 
 

@@ -87,7 +87,8 @@ def opening_fault(text: str) -> str | None:
 
 def test_no_file_is_too_long() -> None:
     code = (path for path in files() if path.suffix in SOURCES and path.name not in MEASURED)
-    lengths = {path: path.read_bytes().count(b"\n") for path in code if "golden" not in path.parts}
+    written = {"golden", "costs"}  # folders of files that a program writes
+    lengths = {path: path.read_bytes().count(b"\n") for path in code if written.isdisjoint(path.parts)}
     assert not {str(path): lines for path, lines in lengths.items() if lines > LINE_LIMIT}
 
 
@@ -143,6 +144,68 @@ def test_programs_in_python_take_no_module_of_the_working_folder() -> None:
     own = [p for p in files() if p.suffix == ".py" and p.relative_to(ROOT).parts[0] not in outside]
     assert sum('sys.executable, "-P"' in path.read_text(encoding="utf-8") for path in own) > 4
     assert [str(path) for path in own if call.search(path.read_text(encoding="utf-8"))] == []
+
+
+# Rooms that open no file of a user by themselves, and the files of others that do.
+OPENED = {
+    "codegen/": "kernels and templates, and what it wrote into a folder of its own",
+    "edgekit/core/files.py": "is how files are opened",
+    "edgekit/core/atomic.py": "new files, and those that it left behind",
+    "edgekit/core/transaction.py": "a folder, for its lock",
+    "edgekit/console.py": "the null device",
+    "edgekit/core/distribution.py": "how EdgeKit itself was installed",
+    "edgekit/core/format_costs.py": "tables of EdgeKit",
+    "edgekit/core/math_f32/numbers.py": "headers of EdgeKit",
+    "edgekit/demo.py": "an example that it generated",
+    "edgekit/onnx_backend.py": "C that it generated",
+    "edgekit/playground/": "files of EdgeKit, and of a page",
+    "edgekit/projects/": "templates",
+    "edgekit/tuning/journal.py": "appends to what it opened by files.opened before",
+}
+# A receiver or argument that is no path of a user: an archive or file that is open, or a file of EdgeKit.
+IS_OPEN = re.compile(r"archive|zip$|^file$|^stream$|^buffer$|files\(|resources\.|data_file\(|__file__")
+
+
+def opens_by_itself(call: ast.Call) -> bool:
+    """Is a path opened here, by what follows links and waits for pipes?"""
+    name = ast.unparse(call.func)
+    if name in ("open", "np.load", "np.fromfile", "np.memmap", "zipfile.ZipFile"):
+        return not IS_OPEN.search(ast.unparse(call.args[0]) if call.args else "")
+    receiver, _, method = name.rpartition(".")
+    return method in ("open", "read_bytes", "read_text") and not IS_OPEN.search(receiver)
+
+
+@pytest.mark.parametrize(
+    ("text", "opens"),
+    [
+        ("path.read_bytes()", True),
+        ("open(path)", True),
+        ("np.load(path)", True),
+        ("os.open(path, 0)", True),
+        ("np.load(file)", False),
+        ("archive.open(info)", False),
+        ("files.read(path, 9)", False),
+    ],
+)
+def test_what_opens_a_file_is_seen(text: str, opens: bool) -> None:
+    (statement,) = ast.parse(text).body
+    assert isinstance(statement, ast.Expr)
+    assert isinstance(statement.value, ast.Call)
+    assert opens_by_itself(statement.value) is opens
+
+
+def test_one_function_opens_files_of_users() -> None:
+    """edgekit/core/files.py: regular files alone, no waiting for pipes, no links out of a folder."""
+    found: dict[str, list[str]] = {}
+    for path in product():
+        name = path.relative_to(ROOT).as_posix()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and opens_by_itself(node):
+                found.setdefault(name, []).append(f"line {node.lineno}: {ast.unparse(node)}")
+    rooms = (*OPENED, ".github/", "setup.py")
+    foreign = {name: calls for name, calls in found.items() if not name.startswith(rooms)}
+    assert foreign == {}
+    assert [room for room in OPENED if not any(name.startswith(room) for name in found)] == []
 
 
 # Where the text of somebody else's exception is shown on purpose.

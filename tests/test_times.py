@@ -1,4 +1,4 @@
-"""What was measured of tests decides their order, and is written as it was read."""
+"""What was measured of tests decides their order, and is written as it was read; so is a whole run."""
 
 import os
 import subprocess
@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import times
+from support import times, whole_runs
 from support.tools import ROOT
 
 KNOWN = {"a/test_long.py": {"test_one": 9.0, "test_two": 0.2}, "test_short.py": {"test_all": 1.0}}
 CONFTEST = """\
 from pathlib import Path
 
-from support import times
+from support import times, whole_runs
 
 times.TESTS = Path(__file__).parent
 times.FILE = times.TESTS / "times.toml"
@@ -114,3 +114,66 @@ def test_parts_of_files_are_not_measured(words: list[str]) -> None:
     with pytest.raises(pytest.UsageError, match="whole files"):
         times.check_whole_files(config)
     times.check_whole_files(pytest.Config.fromdictargs({"quick": False}, ["tests/test_times.py"]))
+
+
+WHOLE = {
+    "cold": whole_runs.WholeRun(38, 1234, 2, "Some Processor", "x86-64-avx2"),
+    "warm": whole_runs.WholeRun(19, 1240, 2, "Some Processor", "x86-64-avx2"),
+}
+STOPWATCH = """\
+import time
+from pathlib import Path
+
+from support import whole_runs
+
+whole_runs.FILE = Path(__file__).parent / "whole_runs.toml"
+
+def pytest_configure(config):
+    if whole_runs.is_whole(config) and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(whole_runs.Stopwatch("cold", time.monotonic() - 1800))
+"""
+TWO_TESTS = """\
+def test_one():
+    pass
+
+def test_two():
+    {}
+"""
+
+
+def test_whole_runs_are_read_as_they_were_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(whole_runs, "FILE", tmp_path / "whole_runs.toml")
+    whole_runs.FILE.write_text(whole_runs.text(WHOLE))
+    assert whole_runs.runs() == WHOLE
+    said = whole_runs.sentences(WHOLE)
+    assert "all 1,234 tests takes 38 minutes on 2 cores of Some Processor (x86-64-avx2)," in said
+    assert "one takes 19 minutes:" in said
+    elsewhere = WHOLE | {"warm": whole_runs.WholeRun(9, 1240, 8, "Another", "aarch64")}
+    assert "one takes 9 minutes on 8 cores of Another (aarch64):" in whole_runs.sentences(elsewhere)
+
+
+@pytest.mark.parametrize(
+    ("last", "arguments", "is_written"),
+    [
+        ("pass", [], True),
+        ("pass", ["-n", "2"], True),
+        ("assert False", [], True),  # it took as long
+        ("raise KeyboardInterrupt", [], False),
+        ("pass", ["test_made.py"], False),
+    ],
+)
+def test_runs_of_all_tests_are_timed(
+    last: str, arguments: list[str], is_written: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "conftest.py").write_text(STOPWATCH)
+    (tmp_path / "test_made.py").write_text(TWO_TESTS.format(last))
+    before = whole_runs.text({"warm": WHOLE["warm"]})
+    (tmp_path / "whole_runs.toml").write_text(before)
+    command = [sys.executable, "-m", "pytest", "-q", *arguments]
+    subprocess.run(command, cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT / "tests")})
+    written = (tmp_path / "whole_runs.toml").read_text()
+    if is_written:
+        assert "[cold]\nminutes = 30\ntests = 2\n" in written
+        assert "[warm]\nminutes = 19\n" in written
+    else:
+        assert written == before

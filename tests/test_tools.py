@@ -1,5 +1,7 @@
 """The skip-or-fail policy for tools keeps its word."""
 
+import platform
+import subprocess
 import sys
 from pathlib import Path
 
@@ -38,3 +40,47 @@ def test_present_reference_files_are_found(monkeypatch: pytest.MonkeyPatch, tmp_
     (tmp_path / "models").mkdir()
     monkeypatch.setattr(tools, "SHARED", tmp_path)
     assert tools.require_shared("models") == tmp_path / "models"
+
+
+@pytest.mark.parametrize(("machine", "skips"), [("x86_64", False), ("aarch64", True), ("riscv64", True)])
+def test_a_program_that_is_not_for_this_machine_is_skipped(
+    machine: str, skips: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(platform, "machine", lambda: machine)
+    monkeypatch.setattr(tools, "debian_packages", lambda: {"no_such_tool": "libc6-i386 [amd64]"})
+    monkeypatch.setenv("EDGEKIT_REQUIRE_TOOLS", "1")
+    with pytest.raises(pytest.skip.Exception if skips else pytest.fail.Exception):
+        tools.require("no_such_tool")
+
+
+@pytest.mark.parametrize(("machine", "skips"), [("x86_64", False), ("aarch64", True)])
+def test_a_program_that_another_package_brings_there_is_skipped(
+    machine: str, skips: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(platform, "machine", lambda: machine)
+    monkeypatch.setattr(tools, "debian_packages", lambda: {"no_such_tool": "gcc-other [!arm64]"})
+    monkeypatch.setenv("EDGEKIT_REQUIRE_TOOLS", "1")
+    with pytest.raises(pytest.skip.Exception if skips else pytest.fail.Exception):
+        tools.require("no_such_tool")
+
+
+@pytest.mark.parametrize("machine", ["amd64", "arm64"])
+def test_packages_are_those_of_the_machine(machine: str) -> None:
+    """As scripts/test finds them where nothing is installed."""
+    script = """
+        source scripts/environment
+        dpkg() { echo MACHINE; }
+        packages() { echo "$@"; }
+        PATH=/nowhere
+        tools
+    """
+    bash = tools.require("bash")
+    done = subprocess.run(
+        [bash, "-c", script.replace("MACHINE", machine)], cwd=tools.ROOT, capture_output=True, text=True
+    )
+    found = set(done.stdout.split())
+    assert done.stderr == ""
+    assert {"gcc", "libc6-dev", "qemu-user", "kotlin"} < found
+    assert ("gcc-aarch64-linux-gnu" in found) == (machine == "amd64")
+    assert ("gcc-x86-64-linux-gnu" in found) == (machine == "arm64")
+    assert not any(set("[]!") & set(name) for name in found)

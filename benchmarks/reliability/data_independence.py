@@ -18,7 +18,8 @@ from benchmarks.reliability.networks import Network, networks
 from benchmarks.reliability.stack import processors
 from benchmarks.results import RELIABILITY, table, write_section
 from edgekit.codegen.compilation import elf, toolchain
-from edgekit.codegen.compilation.build import compile_objects, generate
+from edgekit.codegen.compilation.build import generate
+from edgekit.codegen.compilation.library_objects import compile_objects
 from edgekit.codegen.compilation.publish import write
 from edgekit.codegen.cost import bench, counting
 from edgekit.codegen.lowering.compact_weights import fit

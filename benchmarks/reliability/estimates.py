@@ -1,6 +1,6 @@
 """Compares `edgekit estimate` with counted instructions of networks that had no part in its calibration.
 
-What they say is kept beside the calibration, in targets/instructions: the factor that the errors of kernels
+What they say is kept beside the calibration, in targets/costs: the factor that the errors of kernels
 take to hold for every one of these networks, and what a layer takes, roughly, whose kernel is not calibrated.
 """
 
@@ -15,11 +15,10 @@ from pathlib import Path
 import numpy as np
 from scipy.optimize import nnls
 
-from benchmarks.calibrate import write_calibration
 from benchmarks.reliability.networks import Network, networks
 from benchmarks.results import RELIABILITY, table, write_section
-from edgekit.codegen.cost import instructions
-from edgekit.codegen.cost.calibrations import FOLDER, Calibration, calibrations
+from edgekit.codegen.cost import cost_files, instructions
+from edgekit.codegen.cost.calibrations import Calibration, calibrated, calibrations
 from edgekit.codegen.cost.cost_features import Work, work
 from edgekit.codegen.cost.instructions import HeldOut
 from edgekit.codegen.printing.render import Optimize
@@ -82,8 +81,7 @@ def counted(name: str, optimize: Optimize, kept: Path, chosen: Sequence[Network]
 
 def like(name: str) -> str:
     """The processor whose calibration this one has."""
-    content = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
-    return str(content.get("like", name))
+    return str(cost_files.own(name).get("like", name))
 
 
 def rough(found: Sequence[Held]) -> Calibration:
@@ -215,8 +213,7 @@ def _estimate(held: Held, by: HeldOut, optimize: Optimize) -> tuple[float, float
 def main() -> None:
     """Count, state, write."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    names = sorted(path.stem for path in FOLDER.glob("*.json"))
-    parser.add_argument("targets", nargs="*", default=names)
+    parser.add_argument("targets", nargs="*", default=calibrated())
     parser.add_argument("--optimize", choices=("speed", "size"), default="speed")
     parser.add_argument("--networks", nargs="+", metavar="NAME", help="count some of them, and write nothing")
     parser.add_argument("--keep", type=Path, required=True, help="a file of counts, to go on with")
@@ -231,17 +228,19 @@ def main() -> None:
         return
     made = stated(found, arguments.optimize)
     for core, one in made.items():
-        path = FOLDER / f"{core}.json"
-        content = json.loads(path.read_text(encoding="utf-8"))
-        fields = {
+        content = cost_files.own(core)
+        part = content["instructions"][arguments.optimize]
+        part["networks"] = {
             "networks": one.networks,
             "factor": one.factor,
             "terms": dict(one.terms),
             "error": one.error,
-            "kernels": dict(one.kernels),
         }
-        content.setdefault("held out", {})[arguments.optimize] = fields
-        write_calibration(path, content)
+        for name, fit in part["kernels"].items():
+            fit.pop(cost_files.IN_NETWORKS, None)
+            if name in one.kernels:
+                fit[cost_files.IN_NETWORKS] = one.kernels[name]
+        cost_files.write(core, content)
     text = section(found, made, arguments.optimize)
     print(text)
     write_section(

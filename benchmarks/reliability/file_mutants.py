@@ -25,7 +25,7 @@ from typing import Any
 
 from support.file_mutants import MEMORY, SECONDS, formats, judge, limit_memory, prepare
 
-from benchmarks.results import RELIABILITY, table, write_section
+from benchmarks.results import RELIABILITY, commit, cumulated, table, write_section
 
 ROOT = Path(__file__).parents[2]
 STATE = ROOT / "build" / "reliability" / "file_mutants.jsonl"
@@ -45,6 +45,7 @@ class Block:
     faults: list[tuple[int, str]] = field(default_factory=list)  # seed, what went wrong
     seconds: float = 0.0  # of processor time, of the slowest
     memory: int = 0  # bytes at most, of the process until here
+    commit: str = ""  # that it was judged on
 
     @property
     def mutants(self) -> int:
@@ -212,7 +213,23 @@ assertion, a crash of the process, more than {SECONDS} s of processor time, or m
 
 {table(["format", "mutants", "read", "refused", "faults"], rows)}
 
-The slowest mutant took {slowest:.1f} s, and the largest process used {most / 2**20:,.0f} MB."""
+The slowest mutant took {slowest:.1f} s, and the largest process used {most / 2**20:,.0f} MB.
+All runs, by the commit that they ran on:
+
+{cumulated("reliability.file_mutants", _RUNS, _runs(blocks), RELIABILITY)}"""
+
+
+_RUNS = ["commit", "seed", "mutants", "faults"]
+
+
+def _runs(blocks: Sequence[Block]) -> list[list[str]]:
+    """How many mutants each commit judged, and the faults that it had."""
+    rows = []
+    for version in sorted({block.commit for block in blocks} - {""}):
+        own = [block for block in blocks if block.commit == version]
+        counts = sum(b.mutants for b in own), sum(len(b.faults) for b in own)
+        rows.append([version, str(min(b.first for b in own)), *(f"{n:,}" for n in counts)])
+    return rows
 
 
 def main() -> None:
@@ -233,8 +250,10 @@ def main() -> None:
         done = with_earlier(done, options.seed)
     until = 0.0 if options.report else time.monotonic() + 60 * options.minutes
     STATE.parent.mkdir(parents=True, exist_ok=True)
+    version = commit()
     with STATE.open("a") as state:
         for block in run(wanted(options.seed, options.mutants, done), options.processes, until):
+            block.commit = version
             done.append(block)
             state.write(json.dumps(asdict(block)) + "\n")
             state.flush()
@@ -245,6 +264,8 @@ def main() -> None:
     write_section(
         "reliability.file_mutants", "Damaged model files", report(done, options.seed, left), on=RELIABILITY
     )
+    if left:
+        raise SystemExit(f"{len(left)} mutants are neither read nor refused")
 
 
 if __name__ == "__main__":

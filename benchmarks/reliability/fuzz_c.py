@@ -1,9 +1,10 @@
-"""Fuzzes what the C side takes from outside with libFuzzer: inputs, states, and the cache of GPU kernels."""
+"""Fuzzes what C takes from outside, by libFuzzer: inputs, states, texts, weights, kept GPU kernels."""
 
 from __future__ import annotations
 
 import argparse
 import importlib
+import json
 import os
 import pkgutil
 import re
@@ -19,13 +20,18 @@ from support.generated import units
 from support.nets import Net
 from support.op_cases import Case, as_graph
 from support.stateful import random_graph
+from support.tokenizers import tokenizer_json
 
 from benchmarks.results import RELIABILITY, table, write_section
 from edgekit.codegen.compilation.publish import write
-from edgekit.codegen.printing.render import Optimize, render, sources
+from edgekit.codegen.printing.render import Optimize, environment, render, sources
 from edgekit.codegen.program import Program, compile_graph
+from edgekit.codegen.text.render import render as text_files
+from edgekit.converters.file_formats.json_record import Record
+from edgekit.converters.transformers.tokenizer import parse
 from edgekit.core import target
 from edgekit.core.ops.arithmetic import Neg
+from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.roi_align import RoiAlign
 
 ROOT = Path(__file__).parents[2]
@@ -39,7 +45,8 @@ _FLAGS = (
     "-fsanitize=fuzzer,address,undefined,float-cast-overflow",
     "-fno-sanitize-recover=all",
 )
-_CACHE = ROOT / "benchmarks" / "reliability" / "fuzz_cache.c"
+_HARNESSES = ROOT / "benchmarks" / "reliability"
+TOKENIZERS = ("qwen2", "mistral", "unigram_bytes")
 
 
 @dataclass(frozen=True)
@@ -70,9 +77,8 @@ def models() -> Iterator[Program]:
         yield compile_graph(random_graph(seed).with_name(f"stream_{seed}"), host)
 
 
-def built(programs: Sequence[Program], optimize: Optimize) -> Path:
+def built(programs: Sequence[Program], optimize: Optimize, folder: Path) -> Path:
     """The fuzzer of these models."""
-    folder = FOLDER / optimize
     names = dict[str, None]()
     for program in programs:
         files = render(program, optimize, "c")
@@ -85,13 +91,61 @@ def built(programs: Sequence[Program], optimize: Optimize) -> Path:
     return folder
 
 
-def built_cache() -> Path:
+def built_cache(folder: Path = FOLDER / "cache") -> Path:
     """The fuzzer of what the OpenCL runtime keeps of compiled kernels."""
-    folder, net = FOLDER / "cache", Net()
+    net = Net()
     program = compile_graph(net.done(net(Neg(), net.x(3))), target.load("opencl"))
     write(render(program, "speed"), folder)
-    _clang(folder, str(_CACHE), "-o", "fuzzer")
+    _clang(folder, str(_HARNESSES / "fuzz_cache.c"), "-o", "fuzzer")
     return folder
+
+
+def built_text(kind: str, folder: Path) -> Path:
+    """The fuzzer of a tokenizer and of the sampler. It begins with texts in many scripts."""
+    tokenizer = parse(Record.of(json.loads(tokenizer_json(kind)), "tokenizer.json"))
+    files = {name: text.encode() for name, text in text_files(tokenizer, "net", environment()).items()}
+    write(files, folder)
+    _clang(
+        folder,
+        str(_HARNESSES / "fuzz_text.c"),
+        *(name for name in files if name.endswith(".c")),
+        "-o",
+        "fuzzer",
+    )
+    texts = (
+        "",
+        "hello \u4f60\u597d",
+        "a\u0301 \u1112\u1161\u11ab",
+        " 12  34\n",
+        "<s>\u2581\U0001f44d\U0001f3fd",
+    )
+    _begin(folder, [bytes([how]) + text.encode() for how in (0, 3, 8, 12) for text in texts])
+    return folder
+
+
+def built_weights(folder: Path = FOLDER / "weights") -> Path:
+    """The fuzzer of weights that runs are given. It begins with the right ones."""
+    net = Net(seed=1)
+    y = net(Dense(), net.x(2, 8), net.random(4, 8), net.random(4), name="y")
+    program = compile_graph(net.done(y).with_name("net"), target.load("host"), by_pointer=True)
+    files = render(program, "speed")
+    write(files, folder)
+    compile_weights(folder)
+    blob = files["net_weights.bin"]
+    _begin(folder, [b"\1" + blob, b"\0" + blob, b"\0" + blob[:-4], b"\0" + blob[:20], b"\1" + blob + b"more"])
+    return folder
+
+
+def compile_weights(folder: Path) -> None:
+    """The fuzzer of the library there."""
+    _clang(folder, str(_HARNESSES / "fuzz_weights.c"), "net.c", "net_weights.c", "-o", "fuzzer")
+
+
+def _begin(folder: Path, inputs: Sequence[bytes]) -> None:
+    """Inputs that a fuzzer goes on from."""
+    (folder / "corpus").mkdir(exist_ok=True)
+    for i, data in enumerate(inputs):
+        (folder / "corpus" / f"first{i}").write_bytes(data)
 
 
 def _clang(folder: Path, *arguments: str) -> None:
@@ -100,10 +154,10 @@ def _clang(folder: Path, *arguments: str) -> None:
         raise SystemExit(f"clang {' '.join(arguments)}\n{done.stderr[:4000]}")
 
 
-def fuzzed(what: str, folder: Path, seconds: int, seed: int) -> Found:
-    """Let a fuzzer run; it goes on from the inputs that earlier runs found."""
+def fuzzed(what: str, folder: Path, limit: str, seed: int) -> Found:
+    """Let a fuzzer run, by -max_total_time or -runs; it goes on from the inputs that earlier runs found."""
     (folder / "corpus").mkdir(exist_ok=True)
-    limits = [f"-max_total_time={seconds}", f"-max_len={_SIZE}", "-timeout=10", "-rss_limit_mb=2048"]
+    limits = [limit, f"-max_len={_SIZE}", "-timeout=10", "-rss_limit_mb=2048"]
     command = ["./fuzzer", *limits, f"-seed={seed}", "-len_control=10", "-print_final_stats=1", "corpus"]
     # Memory may end: what asks for more is told so, and has to live with it.
     options = {"ASAN_OPTIONS": "max_allocation_size_mb=64:allocator_may_return_null=1"}
@@ -119,19 +173,24 @@ def fuzzed(what: str, folder: Path, seconds: int, seed: int) -> Found:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=int, default=3600, help="for each of the three fuzzers")
+    parser.add_argument("--seconds", type=int, default=3600, help="for each fuzzer")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     programs = list(models())
     found = []
+    limit = f"-max_total_time={options.seconds}"
     for optimize in ("size", "speed"):
         # Kernels lie in each model at speed: one model of an operator has them all.
         some = [
             p for p in programs if optimize == "size" or p.name.startswith("stream") or p.name.endswith("_0")
         ]
         what = f"{len(some)} models, `--optimize {optimize}`"
-        found.append(fuzzed(what, built(some, optimize), options.seconds, options.seed))
-    found.append(fuzzed("cache of compiled GPU kernels", built_cache(), options.seconds, options.seed))
+        found.append(fuzzed(what, built(some, optimize, FOLDER / optimize), limit, options.seed))
+    found.append(fuzzed("cache of compiled GPU kernels", built_cache(), limit, options.seed))
+    for kind in TOKENIZERS:
+        what = f"tokenizer `{kind}`, and the sampler"
+        found.append(fuzzed(what, built_text(kind, FOLDER / kind), limit, options.seed))
+    found.append(fuzzed("weights by pointer", built_weights(), limit, options.seed))
     for one in found:
         print(one.what, one.finding or "clean")
     nodes = sum(len(p.lines) for p in programs)
@@ -143,7 +202,10 @@ tensors of arbitrary bytes (indices out of bounds, NaN and infinities that are c
 division by zero), {nodes:,} kernel calls; and streams whose states are arbitrary bytes, as if restored from
 storage. RoiAlign with a sample for each pixel is left out: its run time depends on its boxes, up to 4,096
 samples a side. The kernel cache is fed arbitrary data of any size on each call, as if from a file or from
-the caller's function.
+the caller's function. Tokenizers take texts of any bytes and tokens of any number, the sampler logits and
+settings of any bits, and libraries whose weights are an argument of each run take any bytes for them; what
+passes their check is run.
+No C of EdgeKit decodes images: pages and apps use what their system has.
 
 {table(["", "runs", "edges", "findings"], rows)}"""
     write_section("reliability.fuzz_c", "Fuzzing the C side", text, on=RELIABILITY)

@@ -35,6 +35,9 @@ _SWAPPED = {
 }
 _OPERATOR = re.compile("|".join(re.escape(text) for text in sorted(_SWAPPED, key=len, reverse=True)))
 _INTEGER = re.compile(r"(?<![\w.])(0x[0-9a-fA-F]+|\d+)(?=[uUlL]*\b)(?![.\w]*[.e])")
+_OPERAND = r"[A-Za-z_]\w*(?:->\w+|\.\w+|\[\w+\])*"
+# A difference that no neighbour tears apart.
+_DIFFERENCE = re.compile(rf"(?:(?<=[=,?:] )|(?<=[(\[]))({_OPERAND}) - ({_OPERAND})(?=[;),\]])")
 _UPDATE = re.compile(r"^[ \t]*((?:\w|->|\.|\[[^\]\n]*\])+ [-+*|&]?= [^;{}\n]*;)$", re.MULTILINE)
 
 
@@ -61,5 +64,7 @@ def _changes(code: str) -> Iterator[tuple[str, int, int, str]]:
         yield "constant", match.start(1), match.end(1), str(value + 1)
         if value:
             yield "constant", match.start(1), match.end(1), str(value - 1)
+    for match in _DIFFERENCE.finditer(code):
+        yield "swapped operands", match.start(), match.end(), f"{match[2]} - {match[1]}"
     for match in _UPDATE.finditer(code):
         yield "removed update", match.start(1), match.end(1), ";"

@@ -33,6 +33,14 @@ _COMPUTED: dict[type[ast.operator], type[ast.operator]] = {
     ast.BitOr: ast.BitAnd,
     ast.MatMult: ast.Mult,
 }
+_ORDERED = (
+    ast.Sub,
+    ast.Div,
+    ast.FloorDiv,
+    ast.Mod,
+    ast.Pow,
+    ast.MatMult,
+)  # of which operands may not be swapped
 _CALLED = {
     "min": "max",
     "max": "min",
@@ -145,6 +153,8 @@ def _of(node: _Node) -> Iterator[_Change]:
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _COMPUTED:
             if not any(map(_is_text, (left, right))):
                 yield node, "arithmetic", f"({_with(node, op=_COMPUTED[type(op)]())})"
+                if isinstance(op, _ORDERED) and ast.dump(left) != ast.dump(right):
+                    yield node, "swapped operands", f"({_with(node, left=right, right=left)})"
         case ast.AugAssign(op=op) if type(op) in _COMPUTED:
             yield node, "arithmetic", _with(node, op=_COMPUTED[type(op)]())
             yield node, "removed update", "pass"

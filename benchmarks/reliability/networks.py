@@ -351,6 +351,13 @@ def quantized(graph: Callable[[], Graph], **options: Any) -> Graph:
     return made
 
 
+def made(layers: Callable[[Layers], Graph], format: str, seed: int = 0) -> Graph:
+    """A network in a format, "f32" among them."""
+    if format == "f32":
+        return _made(layers, seed)
+    return quantized(partial(_made, layers, seed), **FORMATS[format])
+
+
 def _of_example(name: str) -> Graph:
     return api.convert(_ROOT / "examples" / name / f"{name}.onnx")
 
@@ -363,6 +370,7 @@ _INT8 = {"io": "int8"}
 _INT16 = {"activations": "int16"}
 _INT4 = {"weights": "int4"}
 _BF16 = {"dtype": "bf16"}
+FORMATS = {"int8": _INT8, "int16": _INT16, "int4": _INT4, "bf16": _BF16}
 _ARCHITECTURES: dict[str, tuple[Callable[[Layers], Graph], Sequence[dict[str, str] | None]]] = {
     # Formats that each is measured in; None is float32.
     "mobilenet": (mobilenet, (_INT8, None)),

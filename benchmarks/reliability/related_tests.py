@@ -13,16 +13,18 @@ import resource
 import signal
 import sys
 import time
+import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import zip_longest
-from math import ceil
+from math import ceil, inf
 from pathlib import Path
 from typing import Any
 
 from benchmarks.reliability.kernel_users import users
+from benchmarks.reliability.mutants import Mutant
 
 # Recorded folders: those whose tests run the mutated code in this process, or compile its kernels.
 FOLDERS = (
@@ -80,10 +82,10 @@ def digest(path: Path) -> str:
 class Recorder:
     """A plugin of pytest: the lines, the kernels, the time and the outcome of each test."""
 
-    def __init__(self, tree: Path) -> None:
+    def __init__(self, tree: Path, most: float) -> None:
         import coverage
 
-        self.tree = tree
+        self.tree, self.most = tree, most
         self.coverage = coverage.Coverage(
             data_file=None, config_file=False, source=[str(tree / name) for name in _SOURCES], branch=False
         )
@@ -91,6 +93,17 @@ class Recorder:
         self.kernels: dict[str, set[str]] = defaultdict(set)
         self.now = ""
         self.spent = 0.0
+        self.is_watching = False
+
+    def pytest_collection_modifyitems(self, items: list[Any]) -> None:
+        """Leave out functions that take too long."""
+        known = tomllib.loads((self.tree / "tests/times.toml").read_text(encoding="utf-8"))
+        items[:] = [item for item in items if self._seconds(item.nodeid, known) <= self.most]
+
+    @staticmethod
+    def _seconds(test: str, known: Any) -> float:
+        file, _, function = test.partition("[")[0].partition("::")
+        return float(known.get(file.removeprefix("tests/"), {}).get(function, 0.0))
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         self.now = nodeid
@@ -107,26 +120,19 @@ class Recorder:
 
     def _watch(self) -> None:
         """Hear of the kernels that programs are made of, once the code generator is there."""
-        module = sys.modules.get("edgekit.codegen.kernels.sources")
-        if module is None or hasattr(module.variant_of, "watched"):
+        module: Any = sys.modules.get("edgekit.codegen.kernels.sources")
+        if module is None or self.is_watching:
             return
-        plain, instantiate = module.variant_of, module._instantiate
-
-        def variant_of(call: Any, target: Any) -> Any:
-            variant = plain(call, target)
-            self.kernels[str(variant.path.resolve())].add(self.now)
-            return variant
+        plain, self.is_watching = module._instantiate, True
 
         def made(*arguments: Any) -> Any:
-            kernel = instantiate(*arguments)
-            for name in kernel.supports:
-                path = module.contracts.headers()[name]
+            kernel = plain(*arguments)
+            *_, variant, _ = arguments
+            for path in (variant.path, *(module.contracts.headers()[name] for name in kernel.supports)):
                 self.kernels[str(path.resolve())].add(self.now)
             return kernel
 
-        variant_of.watched = True  # type: ignore[attr-defined]
-        for name, watched in (("variant_of", variant_of), ("_instantiate", made)):
-            setattr(module, name, watched)
+        module._instantiate = made
 
     def write(self, path: Path, state: str) -> None:
         """The record of a test file: lines and kernels by the index of a test."""
@@ -151,24 +157,26 @@ class Recorder:
         return Path(file).resolve().relative_to(self.tree.resolve()).as_posix()
 
 
-def record(tree: Path, folder: Path, only: str = "") -> None:
-    """Run every test file that has changed since it was recorded."""
+def test_files(tree: Path) -> list[str]:
+    files = [file for name in FOLDERS for file in sorted((tree / "tests" / name).glob("test_*.py"))]
+    return [NODE_CASES, *(file.relative_to(tree).as_posix() for file in files)]
+
+
+def record(tree: Path, folder: Path, files: Iterable[str], most: float = inf) -> None:
+    """Run each of these test files that has changed since it was recorded, but no function that takes longer
+    than `most` seconds by tests/times.toml."""
     import pytest
 
     folder.mkdir(parents=True, exist_ok=True)
-    files = [file for name in FOLDERS for file in sorted((tree / "tests" / name).glob("test_*.py"))]
-    for file in (tree / NODE_CASES, *files):
-        test = file.relative_to(tree).as_posix()
+    for test in files:
         target = folder / (test.replace("/", ".") + ".json")
-        state = digest(file)
-        if not re.search(only, test) or (
-            target.exists() and json.loads(target.read_text())["state"] == state
-        ):
+        state = digest(tree / test)
+        if target.exists() and json.loads(target.read_text())["state"] == state:
             continue
         begin = time.monotonic()
 
         def work(test: str = test, target: Path = target, state: str = state) -> int:
-            recorder = Recorder(tree)
+            recorder = Recorder(tree, most)
             recorder.coverage.start()
             code = pytest.main([*PYTEST, "-m", "not slow", test], plugins=[recorder])
             recorder.coverage.stop()
@@ -210,6 +218,12 @@ class Related:
     @cached_property
     def _records(self) -> list[Any]:
         return [json.loads(path.read_text()) for path in sorted(self.folder.glob("*.json"))]
+
+    def of(self, mutant: Mutant) -> list[Test]:
+        """Tests that run the line of a mutant, or compiled its kernel."""
+        if mutant.file.startswith("runtime_c/"):
+            return self.of_kernel(mutant.file, mutant.edit.line)
+        return self.of_lines(mutant.file, *mutant.edit.tested)
 
     def of_lines(self, file: str, first: int, last: int) -> list[Test]:
         """Tests that run one of these lines; all that run the file, where it has changed since. Those that go

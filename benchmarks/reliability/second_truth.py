@@ -13,7 +13,7 @@ import os
 import sys
 import textwrap
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from support.random_networks.families import FAMILIES, Block, make, run, wrong_i
 from support.random_networks.judge import judged
 from support.random_networks.trial import Recipe, RuntimeRefusalError, UnfitError
 
-from benchmarks.results import RELIABILITY, table, write_section
+from benchmarks.results import RELIABILITY, commit, cumulated, table, write_section
 
 ROOT = Path(__file__).parents[2]
 STATE = ROOT / "build" / "reliability" / "second_truth.jsonl"
@@ -39,12 +39,14 @@ def planned(count: int, seed: int) -> list[tuple[str, range]]:
     return [(name, seeds) for _, name, seeds in sorted(blocks, key=lambda block: block[:2])]
 
 
-def done(seed: int) -> list[Block]:
-    """The blocks of an earlier run with this seed."""
-    if not STATE.exists():
-        return []
-    records = (json.loads(line) for line in STATE.read_text(encoding="utf-8").splitlines())
-    return [Block(**r["block"]) for r in records if r["seed"] == seed]
+def done(seed: int) -> dict[str, list[Block]]:
+    """The blocks of earlier runs with this seed, by commit."""
+    found: dict[str, list[Block]] = {}
+    if STATE.exists():
+        for record in map(json.loads, STATE.read_text(encoding="utf-8").splitlines()):
+            if record["seed"] == seed:
+                found.setdefault(record["commit"], []).append(Block(**record["block"]))
+    return found
 
 
 def work(planned: tuple[str, Sequence[int]]) -> Block:
@@ -53,7 +55,8 @@ def work(planned: tuple[str, Sequence[int]]) -> Block:
 
 def judge_all(count: int, seed: int, jobs: int) -> None:
     """Judge what is not judged yet; each block is kept as soon as it is done."""
-    known = {(block.family, block.first) for block in done(seed)}
+    known = {(block.family, block.first) for blocks in done(seed).values() for block in blocks}
+    version = commit()
     rest = [(family, seeds) for family, seeds in planned(count, seed) if (family, seeds[0]) not in known]
     STATE.parent.mkdir(parents=True, exist_ok=True)
     with (
@@ -61,7 +64,7 @@ def judge_all(count: int, seed: int, jobs: int) -> None:
         get_context("spawn").Pool(jobs, maxtasksperchild=20) as pool,
     ):
         for block in pool.imap_unordered(work, rest):
-            file.write(json.dumps({"seed": seed, "block": block.record()}) + "\n")
+            file.write(json.dumps({"commit": version, "seed": seed, "block": block.record()}) + "\n")
             file.flush()
             faults = "".join(f"\n  {recipe} {words}" for recipe, words in block.wrong.items())
             print(f"{block.family} {block.first}: {block.networks} networks{faults}", file=sys.stderr)
@@ -91,7 +94,9 @@ def fault(recipe: str) -> str:
     )
 
 
-def report(blocks: Sequence[Block], seed: int, planned_count: int) -> str:
+def report(found: Mapping[str, Sequence[Block]], seed: int, planned_count: int) -> str:
+    """The networks of this seed by family, and all that were ever judged by commit."""
+    blocks = [block for of_commit in found.values() for block in of_commit]
     rows: list[Sequence[str]] = []
     all_operators: set[str] = set()
     for name, family in FAMILIES.items():
@@ -118,6 +123,13 @@ def report(blocks: Sequence[Block], seed: int, planned_count: int) -> str:
     parts = [
         textwrap.fill(words, 115),
         table(head, rows),
+        "All runs, by the commit that they ran on:",
+        cumulated(
+            "reliability.second_truth",
+            ["commit", "seed", "judged", "compiled as C", "wrong", "refused"],
+            [[version, f"{seed}", *_sums(of_commit)] for version, of_commit in found.items()],
+            RELIABILITY,
+        ),
     ]
     parts += [f"Refused, with an error that says why:\n{refusals}"] if refusals else []
     parts += [f"Wrong:\n{wrong}"] if wrong else []
@@ -143,10 +155,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     if not given.report:
         judge_all(given.networks, given.seed, given.jobs)
-    blocks = done(given.seed)
-    for block in blocks:
-        judged_again(block)
-    text = report(blocks, given.seed, given.networks)
+    found = done(given.seed)
+    for blocks in found.values():
+        for block in blocks:
+            judged_again(block)
+    text = report(found, given.seed, given.networks)
     write_section("reliability.second_truth", "Random networks against other runtimes", text, on=RELIABILITY)
 
 

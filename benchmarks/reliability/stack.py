@@ -14,7 +14,8 @@ from pathlib import Path
 from benchmarks.reliability.networks import Network, networks
 from benchmarks.results import RELIABILITY, table, write_section
 from edgekit.codegen.compilation import toolchain
-from edgekit.codegen.compilation.build import compile_objects, generate, measure
+from edgekit.codegen.compilation.build import generate
+from edgekit.codegen.compilation.library_objects import compile_objects, measure
 from edgekit.codegen.compilation.publish import write
 from edgekit.codegen.cost import bench
 from edgekit.codegen.execution import runner

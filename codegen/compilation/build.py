@@ -12,8 +12,15 @@ from pathlib import Path
 
 import edgekit
 from edgekit.codegen import packages
-from edgekit.codegen.compilation import budget, publish, sbom, stack, toolchain, wasm
-from edgekit.codegen.compilation.objects import named_sections, section_sizes
+from edgekit.codegen.compilation import budget, publish, sbom, toolchain
+from edgekit.codegen.compilation.library_objects import (
+    CompiledSizes,
+    by_other_compilers,
+    compile_objects,
+    library_sources,
+    measure,
+)
+from edgekit.codegen.compilation.objects import named_sections
 from edgekit.codegen.compilation.publish import write as write
 from edgekit.codegen.cost import code_size, instructions
 from edgekit.codegen.cost.code_size import CodeSize
@@ -28,12 +35,12 @@ from edgekit.codegen.memory.planner import Peak
 from edgekit.codegen.memory.sharing import Ports
 from edgekit.codegen.packages import NO_CONTENT, Content, Packaged
 from edgekit.codegen.printing import weights_blob
-from edgekit.codegen.printing.render import Optimize, Weights, render, sources
-from edgekit.codegen.program import Program
+from edgekit.codegen.printing.render import Optimize, Weights, render
+from edgekit.codegen.program import Program, RowGain
 from edgekit.codegen.verification import selftest, selftest_source
 from edgekit.codegen.verification import verify as verification
 from edgekit.codegen.verification.selftest import SelfTest
-from edgekit.codegen.verification.verify import LEVEL, Verification
+from edgekit.codegen.verification.verify import Verification
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.files import unlinked
 from edgekit.core.ir import Graph, RemovedWork
@@ -42,11 +49,6 @@ from edgekit.core.passes.stored_weights import narrow_weights
 from edgekit.core.progress import Progress
 from edgekit.core.target import Target
 from edgekit.core.types import Array
-
-# Flags of every build: one meaning of floats everywhere, and sections that a linker can drop.
-_WARNINGS = "warnings.txt"  # of the compiler
-FLOATS = ("-ffp-contract=off", "-fno-math-errno")
-BASE_FLAGS = ("-std=c99", *FLOATS, "-ffunction-sections", "-fdata-sections")
 
 
 @dataclass(frozen=True)
@@ -82,12 +84,14 @@ class Report:
     order_runs: int = 0
     branches: int = 0  # conditions that decide which layers run
     loops: int = 0
+    row_gain: RowGain | None = None  # of layers that run as loops over rows
     state_bytes: int = 0  # what the caller keeps for each stream
     blob_bytes: int = 0  # of the file of weights that runs are given; 0: they are linked
     code_bytes: int | None = None  # None: not compiled
     constant_bytes: int | None = None  # weights, parameters of the layers, tables
     stack_bytes: int | None = None  # None: not compiled, or the compiler does not tell
     compiler: str = ""
+    by_other_compilers: tuple[CompiledSizes, ...] = ()  # of microcontrollers
     verification: Verification | None = None
     unverified: str = ""  # why the compiled code was not compared with the simulator
     warning: str = ""  # what will not fit on the target, outside of the library
@@ -172,7 +176,7 @@ def build(
     if not force:
         publish.check(files, folder)
     compiler, reason = _compiler(target, insist=bool(check))
-    sizes, verified, sections = None, None, dict[tuple[str, str], int]()
+    sizes, verified, sections, others = None, None, dict[tuple[str, str], int](), tuple[CompiledSizes, ...]()
     budget.check(program, None, _weights_of(program))
     if compiler:
         with tempfile.TemporaryDirectory(prefix="edgekit-") as scratch:
@@ -187,6 +191,7 @@ def build(
                 progress=progress,
                 test=test,
             )
+            others = tuple(by_other_compilers(program, files, optimize, compiler))
             sections = named_sections(work / name for name in objects)
             budget.check(program, sizes, _weights_of(program))
             if check is False:
@@ -240,6 +245,7 @@ def build(
         order_runs=largest.order_runs,
         branches=program.branches,
         loops=program.loops,
+        row_gain=largest.row_gain,
         state_bytes=program.state_bytes,
         removed=program.graph.source.removed,
         blob_bytes=weights_blob.size(program) if by_pointer else 0,
@@ -249,6 +255,7 @@ def build(
         constant_bytes=sizes.constants if sizes else None,
         stack_bytes=sizes.stack if sizes else None,
         compiler=name,
+        by_other_compilers=others,
         verification=verified,
         unverified=reason,
         warning=budget.warning(program, sizes),
@@ -441,76 +448,3 @@ def generate(
     }
     files[publish.MANIFEST] = (json.dumps(manifest, indent=2) + "\n").encode()
     return dict(sorted(files.items()))
-
-
-def library_sources(files: Mapping[str, bytes], optimize: Optimize) -> list[str]:
-    """What is compiled into the library."""
-    return [path for path in sources(files, optimize) if not path.endswith("_selftest.c")]
-
-
-def compile_objects(
-    program: Program,
-    files: Mapping[str, bytes],
-    folder: Path,
-    compiler: toolchain.Compiler,
-    optimize: Optimize,
-) -> list[str]:
-    """Compile the library in its folder; the names of the object files."""
-    names = library_sources(files, optimize)
-    flags = [
-        *BASE_FLAGS,
-        LEVEL[optimize],
-        *program.target.cflags,
-        *runner.compile_flags(program.target),
-        "-I.",
-    ]
-    objects = [f"{Path(name).stem}.o" for name in names]
-    warnings = ""
-    for name, made in zip(names, objects, strict=True):  # not every compiler takes several at once
-        warnings += compiler.run([*flags, *compiler.stack_flags, "-c", name, "-o", made], folder)
-    (folder / _WARNINGS).write_text(warnings)
-    return objects
-
-
-def measure(
-    program: Program, objects: Sequence[str], folder: Path, compiler: toolchain.Compiler
-) -> toolchain.Sizes | None:
-    """The exact sizes of a compiled library; None where its object files are of an unknown format."""
-    paths = [folder / name for name in objects]
-    if all(path.read_bytes().startswith(wasm.MAGIC) for path in paths):
-        # Object files hold room for the linker's changes: the module is what ships.
-        code, constants = wasm.sizes(wasm.link_library(program.name, objects, folder, compiler).read_bytes())
-    else:
-        sizes = section_sizes(paths)
-        if sizes is None:
-            return None
-        code, constants, writable = sizes
-        assert not writable, "generated code has no writable globals"
-    return toolchain.Sizes(code, constants, stack_bound(program, folder))
-
-
-def stack_bound(program: Program, folder: Path) -> int | None:
-    """Bytes of stack that a run of any entry takes, from what the compiler left in this folder."""
-    bounds = [_stack_bound(entry, folder) for entry in (program, *program.entries)]
-    known = [bound for bound in bounds if bound is not None]
-    return max(known) if len(known) == len(bounds) else None
-
-
-def _stack_bound(program: Program, folder: Path) -> int | None:
-    entry = f"{program.name}_run"
-    # The function of a layer in code for speed, and that of its kernel in code for size.
-    layers = [(f"{program.name}_{x.c}", x.kernel) for x in program.lines]
-    pushed = [
-        (kernel.assembly, kernel.stack, (name, kernel.symbol)) for name, kernel in layers if kernel.stack
-    ]
-    if graphs := sorted(folder.glob("*.ci")):
-        return stack.bound_of_call_graphs(graphs, entry, pushed)
-    warnings = (folder / _WARNINGS).read_text()
-    objects = [path.read_bytes() for path in sorted(folder.glob("*.o"))]
-    known = stack.own_functions(program.target.isa)
-    found = stack.bound_of_objects(objects, warnings, entry, known, pushed)
-    if found is None:
-        names = {name for own, kernel in layers for name in (own, kernel.symbol)}
-        unseen = max((size for _, size, _ in pushed), default=0)
-        found = stack.bound_of_frames(warnings, entry, names) + unseen
-    return found

@@ -56,7 +56,7 @@ def _is_foreign(path: Path, data: bytes) -> bool:
     """Is something else than this content there already?"""
     if not path.is_file():
         return path.exists()
-    return path.stat().st_size != len(data) or path.read_bytes() != data
+    return path.stat().st_size != len(data) or files.read(path, len(data)) != data
 
 
 def _files_of_earlier_build(folder: Path) -> set[str]:

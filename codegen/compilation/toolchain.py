@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import takewhile
@@ -48,11 +49,10 @@ class Compiler:
             raise EdgeKitError("E0502", f"{self.name} did not end within {_SECONDS} s") from None
         if done.returncode:
             words = "\n".join(done.stderr.splitlines()[:20])
-            raise EdgeKitError(
-                "E0502",
-                f"{self.name} failed:\n{words}",
-                hint="a fault of the generated code is ours: please report it",
-            )
+            # An #error says what is wrong; clang leaves that word out.
+            is_said = re.search(r': error: (#error )?"', words)
+            hint = "a fault of the generated code is ours: please report it"
+            raise EdgeKitError("E0502", f"{self.name} failed:\n{words}", hint="" if is_said else hint)
         return done.stderr
 
     @property
@@ -65,12 +65,12 @@ class Compiler:
 
 
 @cache
-def _family(argv: tuple[str, ...]) -> str:
-    """gcc or clang, from what the compiler says of itself; empty where it does not run."""
+def _said(argv: tuple[str, ...], question: str) -> str:
+    """What the compiler says of itself; empty where it does not run."""
     try:
         # Elsewhere: some leave files where they are asked.
         done = subprocess.run(
-            [*argv, "--version"],
+            [*argv, question],
             capture_output=True,
             text=True,
             timeout=60,
@@ -79,13 +79,34 @@ def _family(argv: tuple[str, ...]) -> str:
         )
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    if done.returncode:
-        return ""
-    return "clang" if "clang" in done.stdout.lower() else "gcc"
+    return "" if done.returncode else done.stdout
+
+
+def _family(argv: tuple[str, ...]) -> str:
+    """gcc or clang; empty where it does not run."""
+    said = _said(argv, "--version")
+    return "" if not said else "clang" if "clang" in said.lower() else "gcc"
+
+
+def _compiles_for(target: Target, argv: tuple[str, ...]) -> bool:
+    """Does it compile for the target's processor? One with -target does as it is told."""
+    return not target.machine or "-target" in argv or _said(argv, "-dumpmachine").startswith(target.machine)
 
 
 def find(target: Target) -> Compiler:
     """The first of the target's compilers that is installed."""
+    for found in installed(target):
+        return found
+    comes_with_extra = any(name.split()[0] == "zig" for name in target.compilers)
+    raise EdgeKitError(
+        "E0501",
+        f"no compiler for target {target.name}: tried {', '.join(target.compilers)}",
+        hint=f"{install_command('toolchain')} brings one" if comes_with_extra else "put one of them on PATH",
+    )
+
+
+def installed(target: Target) -> Iterator[Compiler]:
+    """The target's compilers that are installed."""
     for name in target.compilers:
         first, *rest = name.split()
         if first == "zig":
@@ -93,14 +114,9 @@ def find(target: Target) -> Compiler:
         else:
             path = programs.find(first)
             argv = (path, *rest) if path else ()
-        if argv and (family := _family(argv)):
-            return Compiler(" ".join(takewhile(lambda word: word[0] != "-", name.split())), argv, family)
-    comes_with_extra = any(name.split()[0] == "zig" for name in target.compilers)
-    raise EdgeKitError(
-        "E0501",
-        f"no compiler for target {target.name}: tried {', '.join(target.compilers)}",
-        hint=f"{install_command('toolchain')} brings one" if comes_with_extra else "put one of them on PATH",
-    )
+        if argv and (family := _family(argv)) and _compiles_for(target, argv):
+            words = takewhile(lambda word: word[0] != "-", name.split())
+            yield Compiler(" ".join(words), argv, family)
 
 
 def _zig(rest: Sequence[str]) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from edgekit.codegen.compilation.publish import write
 from edgekit.codegen.cost import counting
 from edgekit.codegen.entries import with_entries
 from edgekit.codegen.execution import bochs, runner
-from edgekit.codegen.execution.driver import FLAGS
+from edgekit.codegen.execution.driver import BINARY, FLAGS
 from edgekit.codegen.gpu import host
 from edgekit.codegen.lowering.compact_weights import fit
 from edgekit.codegen.printing.render import Optimize, render, sources
@@ -90,15 +90,14 @@ def _measured(library: Program, program: Program, optimize: Optimize, progress: 
     """A run of one entry."""
     target = library.target
     compiler = toolchain.find(target)
-    native = not target.startup
     with tempfile.TemporaryDirectory(prefix="edgekit-") as scratch:
         folder = Path(scratch)
         progress(f"compiling with {compiler.name}")
         executable = compiled(library, folder, compiler, optimize, entry=program)
         progress("running")
         if runner.is_wasm(target):
-            times, instructions = _times_in_engine(target, folder), operations(target, folder)
-        elif native:
+            times, instructions = _times(target, folder, str(ROUNDS)), operations(target, folder)
+        elif runner.has_clock(target):
             times, instructions = _times(target, folder), None
         elif target.startup == bochs.STARTUP:
             times, instructions = [], _ticks(target, folder)
@@ -147,19 +146,13 @@ def built(
     return folder / runner.executable("bench")
 
 
-def _times(target: Target, folder: Path) -> list[float]:
-    done = runner.run(target, folder / runner.executable("bench"), [])
+def _times(target: Target, folder: Path, *arguments: str) -> list[float]:
+    done = runner.run(target, folder / runner.executable("bench"), arguments)
     if done.code == host.NO_DEVICE:
         raise EdgeKitError("E0503", "no OpenCL device here runs this model")
     if done.code:
-        raise EdgeKitError("E0602", f"the benchmark ended with {done.code}", hint="please report it")
-    return [float(line) for line in done.out.split()]
-
-
-def _times_in_engine(target: Target, folder: Path) -> list[float]:
-    done = runner.run(target, folder / runner.executable("bench"), [str(ROUNDS)])
-    if done.code:
-        raise EdgeKitError("E0602", f"the benchmark ended with {done.code}\n{done.words}")
+        words = f"the benchmark ended with {done.code}\n{done.words}"
+        raise EdgeKitError("E0602", words, hint="please report it")
     return [float(time) for time in np.frombuffer(done.out, "<f8")]
 
 
@@ -281,10 +274,10 @@ static double microseconds(void)
 def _main(program: Program) -> Iterator[str]:
     """A program that runs the model: once between markers or readings of a counter, or often with a clock."""
     target = program.target
-    native = not target.startup and not target.runner.startswith("qemu-")
+    has_clock = runner.has_clock(target)
     counts_itself = target.startup == bochs.STARTUP
-    if native:
-        yield CLOCK
+    if has_clock:
+        yield CLOCK + BINARY
     elif counts_itself:
         yield "#include <stdio.h>"
     yield from setting(program)
@@ -293,13 +286,12 @@ def _main(program: Program) -> Iterator[str]:
         yield f'__attribute__((noinline)) void {marker}(void)\n{{\n    __asm volatile("" ::: "memory");\n}}'
     yield "int main(void)\n{\n    prepare();"
     run = statement(program)
-    if native:
+    if has_clock:
+        yield "    EK_BINARY();"
         yield f"    for (int i = 0; i < {ROUNDS + ROUNDS // 10}; i++) {{"
-        yield "        const double start = microseconds();"
-        yield f"        {run}"
-        yield "        const double end = microseconds();"
-        yield f"        if (i >= {ROUNDS // 10})"
-        yield '            printf("%.3f\\n", end - start);\n    }'
+        yield f"        const double start = microseconds();\n        {run}"
+        yield "        const double took = microseconds() - start;"
+        yield f"        if (i >= {ROUNDS // 10})\n            fwrite(&took, sizeof took, 1, stdout);\n    }}"
     elif counts_itself:  # its clock is a count of instructions
         yield f"    const unsigned long long start = __builtin_ia32_rdtsc();\n    {run}"
         yield "    const unsigned long long ticks = __builtin_ia32_rdtsc() - start;"

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.resources import files
-from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from edgekit.codegen.cost.cost_features import Work
+from edgekit.codegen.cost.cost_files import FOLDER, content
 
 _BESIDE = 0.02  # of an estimate: so much more or less of a kind of work is no other mix
-
-FOLDER = Path(str(files("edgekit.targets"))) / "instructions"
 
 
 @dataclass(frozen=True)
@@ -45,20 +41,17 @@ def counted(terms: Mapping[str, float], done: Work) -> float:
 
 
 @cache
-def content(core: str) -> dict[str, Any]:
-    """The file of a processor, or of the one that takes as many; empty without."""
-    path = FOLDER / f"{core}.json"
-    if not path.is_file():
-        return {}
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return content(found["like"]) if "like" in found else found
-
-
-@cache
 def calibrations(core: str, optimize: Literal["size", "speed"]) -> Mapping[str, Calibration]:
-    """By kernel function; none for a processor that was not calibrated. The file of one that takes as many as
-    another one names that."""
+    """By kernel function; none for a processor that was not calibrated."""
+    known = content(core).get("instructions", {}).get(optimize, {})
     return {
-        name: Calibration(found["terms"], found["error"], found.get("shares", {}))
-        for name, found in content(core).get(optimize, {}).items()
+        name: Calibration(fit["terms"], fit["error"], fit.get("shares", {}))
+        for name, fit in known.get("kernels", {}).items()
     }
+
+
+def calibrated() -> list[str]:
+    """The processors of which something is known, by name."""
+    return [
+        name for name in sorted(path.stem for path in FOLDER.glob("*.toml")) if calibrations(name, "speed")
+    ]

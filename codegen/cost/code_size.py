@@ -1,25 +1,21 @@
 """Bytes of code where no compiler is at hand: estimated from libraries that were compiled elsewhere.
 
-The tables in targets/code_sizes (benchmarks/code_sizes.py) say what each function of a kernel took, where one
+The tables in targets/costs (benchmarks/code_sizes.py) say what each function of a kernel took, where one
 layer calls it, for whose shapes compilers specialise it, and where several do. The functions of a library are
 found in its text, from its run function on."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
+from edgekit.codegen.cost.cost_files import OFTEN, ONCE, content
 from edgekit.codegen.layer_functions import layer_functions
 from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import Program
 
-FOLDER = Path(str(files("edgekit.targets"))) / "code_sizes"
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _FUNCTION = re.compile(
     r"^(?![#/*}]|typedef|extern)[A-Za-z_][^\n;{}=]*?\b(\w+)\([^;{}]*?\)\s*\{\n(.*?)^\}", re.M | re.S
@@ -29,7 +25,6 @@ _EXPANDED = re.compile(r"^(EK_\w+)\(([^()]*)\)$", re.MULTILINE)  # a macro that 
 _CALLED = re.compile(r"\b(ek_\w+)\(")
 _WORD = re.compile(r"\w+")
 _VERSION = re.compile(r"_[0-9a-f]{8}$")
-ONCE, OFTEN = "once", "often"
 
 
 @dataclass(frozen=True)
@@ -91,18 +86,10 @@ def _of(sizes: Mapping[str, list[float]], kind: str) -> list[float]:
     return next((sizes[key] for key in near if key in sizes), next(iter(sizes.values())))
 
 
-@cache
 def table(name: str, core: str, optimize: Optimize) -> Mapping[str, Any]:
     """Of a target or of its processor, or of the one whose code is like its own; empty without one."""
-    for each in dict.fromkeys((name, core)):
-        path = FOLDER / f"{each}.json"
-        if path.is_file():
-            content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-            if "like" in content:
-                return table(content["like"], content["like"], optimize)
-            found: dict[str, Any] = content.get(optimize, {})
-            return found
-    return {}
+    found: dict[str, Any] = (content(name) or content(core)).get("code", {}).get(optimize, {})
+    return found
 
 
 def uses(program: Program, texts: Mapping[str, bytes], optimize: Optimize) -> Uses:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import re
 import shlex
 import tempfile
@@ -20,7 +21,6 @@ from edgekit.core import target as targets
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.target import Target, with_runner
 
-_X86 = "qemu-x86_64 -cpu max"  # knows AVX2, not AVX-512
 _PLUGIN = Path(str(files("edgekit.runtime_c"))) / "bare" / "instructions.c"
 _CLONE = re.compile(r"(\.(constprop|isra)\.\d+)*")
 MARKERS = ("ek_begin", "ek_end")  # functions that are called before and behind what is counted
@@ -40,10 +40,11 @@ def as_counted(target: Target) -> Target:
     if runner.is_wasm(target):
         return with_runner(target, runner.COUNTER)
     if target.runner != runner.NATIVE:
-        return target
+        return with_runner(target, target.runner)
     if any(flag.startswith("avx512") for flag in target.cpu_flags):
         return bochs.emulated(with_runner(target, target.emulator))
-    return replace(target, runner=_X86, cflags=(*target.cflags, "-static", "-no-pie"), cpu_flags=())
+    emulator = f"qemu-{target.machine or platform.machine()} -cpu max"  # that of x86-64 knows no AVX-512
+    return replace(target, runner=emulator, cflags=(*target.cflags, "-static", "-no-pie"), cpu_flags=())
 
 
 def can_count(target: Target) -> bool:
@@ -54,10 +55,11 @@ def can_count(target: Target) -> bool:
 
 def entered(program: Program, optimize: Optimize) -> Sequence[str]:
     """The functions that a run enters, one for each kernel call, in order."""
-    if optimize == "size":
-        return [line.kernel.symbol for line in program.lines]
     functions = layer_functions(program)
-    return [f"{program.name}_{functions[line.c].c}" for line in program.lines]
+    return [
+        line.kernel.symbol if optimize == "size" else f"{program.name}_{functions[line.c].c}"
+        for line in program.executed
+    ]
 
 
 def count(
@@ -66,9 +68,10 @@ def count(
     marked: Sequence[str] = (),
     arguments: Sequence[str] = (),
     seconds: float = 300,
+    by_registers: bool = False,
 ) -> Counts:
     """What a program for an emulator executes between the markers, and in each of the marked functions, as
-    often as it reaches them."""
+    often as it reaches them. By registers, vector instructions of RISC-V count once more for each."""
     at = symbols(executable.read_bytes())
     start, stop = (at[name] for name in MARKERS)
     with tempfile.TemporaryDirectory(prefix="edgekit-") as scratch:
@@ -77,6 +80,8 @@ def count(
         flags = ["-O2", "-shared", "-fPIC", "-fvisibility=hidden"]
         host.run([*flags, str(_PLUGIN), "-o", plugin.name], plugin.parent)
         words = [str(plugin), f"start={start:#x}", f"stop={stop:#x}"]
+        if by_registers and "riscv" in target.runner:
+            words.append("registers=1")
         if marked:
             words += [f"to={parts}", *(f"mark={place:#x}" for place in _entries(marked, at))]
         emulator = [*shlex.split(target.runner), "-plugin", ",".join(words)]

@@ -14,13 +14,17 @@ from edgekit.codegen.cost import instructions
 from edgekit.codegen.cost.instructions import Instructions
 from edgekit.codegen.entries import with_entries
 from edgekit.codegen.entry_summaries import EntrySummary, entry_summaries
+from edgekit.codegen.gpu.device import LANGUAGES, GpuDevice
+from edgekit.codegen.gpu.device import load as load_device
 from edgekit.codegen.gpu.summary import GpuSummary, summary
 from edgekit.codegen.library_map import LibraryMap, library_map
 from edgekit.codegen.lowering.compact_weights import fit
 from edgekit.codegen.memory.planner import Peak
 from edgekit.codegen.memory.sharing import Ports
 from edgekit.codegen.printing.render import Optimize
+from edgekit.codegen.program import RowGain
 from edgekit.codegen.verification import selftest
+from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
 from edgekit.core.passes.stored_weights import narrow_weights
 from edgekit.core.target import Pace, Target
@@ -49,6 +53,7 @@ class Estimate:
     repeated_weights: Mapping[str, int] = field(default_factory=dict)  # stored in several layouts: bytes more
     branches: int = 0  # conditions that decide which layers run
     loops: int = 0
+    row_gain: RowGain | None = None  # of layers that run as loops over rows
     entries: tuple[EntrySummary, ...] = ()  # beside the main one; weights and arena above are of all
     gpu: GpuSummary | None = None  # of a library or package with a path for GPUs
     map: LibraryMap | None = field(default=None, repr=False, compare=False, metadata={"json": False})
@@ -83,9 +88,12 @@ def estimate(
     ports: Ports = "caller",
     count: bool = False,
     entries: Mapping[str, Graph] | None = None,
+    device: str = "",
 ) -> Estimate:
     """The sizes of the library of a graph, and the instructions of a run, with `count` those that an emulator
-    counts; EdgeKitError where there is no compiler for the target. `entries` are beside it in the library."""
+    counts; EdgeKitError where there is no compiler for the target. `entries` are beside it in the library.
+    With a `device`, a target for GPUs has the time of a run there, too."""
+    gpu = _device(target, device)
     compiler = toolchain.find(target)
     with tempfile.TemporaryDirectory(prefix="edgekit-") as scratch:
         first = with_entries(fit(graph, target, ports, optimize=optimize), entries or {})
@@ -115,7 +123,18 @@ def estimate(
         program.repeated_weights,
         program.branches,
         program.loops,
+        program.largest.row_gain,
         tuple(entry_summaries(program, optimize)),
-        summary(*program.gpu_plans) if program.target.gpu else None,
+        summary(*program.gpu_plans, device=gpu) if program.target.gpu else None,
         library_map(program, found, sections, run),
     )
+
+
+def _device(target: Target, name: str) -> GpuDevice | None:
+    """The GPU of this name, as kernels of a target meet it."""
+    if name and target.gpu not in LANGUAGES:
+        hint = f"--target {' or '.join(LANGUAGES)}"
+        raise EdgeKitError(
+            "E0103", f"target {target.name} has no kernels for GPUs, such as {name}", hint=hint
+        )
+    return load_device(name, target.gpu) if name else None

@@ -16,8 +16,9 @@ from pathlib import Path
 from edgekit.codegen.compilation import toolchain
 from edgekit.codegen.cost import counting
 from edgekit.codegen.cost.bench import compiled
-from edgekit.codegen.cost.calibrations import Calibration, calibrations, content
+from edgekit.codegen.cost.calibrations import Calibration, calibrations
 from edgekit.codegen.cost.cost_features import Work, work
+from edgekit.codegen.cost.cost_files import IN_NETWORKS, content
 from edgekit.codegen.lowering.branches import Guard, Loop, costliest
 from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import Program
@@ -94,9 +95,12 @@ class HeldOut:
 def held_out(core: str, optimize: Optimize) -> HeldOut | None:
     """None where no networks were counted. What they say of code for speed goes for code for size, too, where
     nothing else is known: most of it is that no kernel is calibrated, and guesses are rough."""
-    known = content(core).get("held out", {})
-    found = known.get(optimize) or known.get("speed")
-    return HeldOut(**found) if found else None
+    parts = content(core).get("instructions", {})
+    found = next((parts[key] for key in (optimize, "speed") if "networks" in parts.get(key, {})), None)
+    if not found:
+        return None
+    errors = {name: fit[IN_NETWORKS] for name, fit in found["kernels"].items() if IN_NETWORKS in fit}
+    return HeldOut(**found["networks"], kernels=errors)
 
 
 @dataclass(frozen=True)
@@ -167,7 +171,7 @@ def estimated(program: Program, optimize: Optimize) -> Instructions | None:
     return Instructions(layers, found.error, found.from_unknown, found.from_extrapolated)
 
 
-def counted(program: Program, optimize: Optimize) -> Instructions:
+def counted(program: Program, optimize: Optimize, *, by_registers: bool = False) -> Instructions:
     """By running the compiled library in an emulator."""
     target = program.target
     if control := next((line.origin for line in program.lines if line.guards), None):
@@ -184,8 +188,11 @@ def counted(program: Program, optimize: Optimize) -> Instructions:
     with tempfile.TemporaryDirectory(prefix="edgekit-") as folder:
         executable = compiled(program, Path(folder), toolchain.find(target), optimize)
         functions = counting.entered(program, optimize)
-        parts = counting.count(target, executable, functions).parts
-    layers = zip(program.lines, parts, strict=True)
+        parts = counting.count(target, executable, functions, by_registers=by_registers).parts
+    totals = dict.fromkeys((line.c for line in program.lines), 0)
+    for line, part in zip(program.executed, parts, strict=True):
+        totals[line.c] += part
+    layers = [(line, totals[line.c]) for line in program.lines]
     return Instructions(
         tuple(LayerInstructions(x.origin, x.kernel.function, n, guards=x.guards) for x, n in layers), 0.0
     )

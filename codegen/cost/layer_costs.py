@@ -16,6 +16,7 @@ from edgekit.codegen.cost import counting
 from edgekit.codegen.cost.bench import CLOCK, ROUNDS, LayerCost, built, setting, statement
 from edgekit.codegen.cost.instructions import counted
 from edgekit.codegen.execution import bochs, runner
+from edgekit.codegen.execution.driver import BINARY
 from edgekit.codegen.lowering.compact_weights import fit
 from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import Program
@@ -64,8 +65,13 @@ def layer_costs(
     program = fit(graph, countable(target), optimize=optimize)
     progress("measuring each layer")
     if runner.is_native(target):
-        return _costs(program, _by_clock(program, optimize, _TIME), [None] * len(program.lines))
+        return _costs(program, layer_times(program, optimize), [None] * len(program.lines))
     return _costs(program, [None] * len(program.lines), layer_counts(program, optimize))
+
+
+def layer_times(program: Program, optimize: Optimize) -> list[float]:
+    """Microseconds of each kernel call of a program with a hook behind layers, which this machine runs."""
+    return _by_clock(program, optimize, _TIME)
 
 
 def countable(target: Target) -> Target:
@@ -73,10 +79,12 @@ def countable(target: Target) -> Target:
     return target if counting.can_count(target) else replace(target, layer_hook=True)
 
 
-def layer_counts(program: Program, optimize: Optimize) -> list[int]:
-    """Instructions of each kernel call of a program of a countable target, in emulators."""
+def layer_counts(program: Program, optimize: Optimize, *, by_registers: bool = False) -> list[int]:
+    """Instructions of each kernel call of a program of a countable target, in emulators. By registers, those
+    of RISC-V for vectors count once more for each register, which takes as long."""
     if counting.can_count(program.target):
-        return [layer.instructions or 0 for layer in counted(program, optimize).layers]
+        found = counted(program, optimize, by_registers=by_registers)
+        return [layer.instructions or 0 for layer in found.layers]
     return [round(n) for n in _by_clock(program, optimize, _COUNTERS[program.target.startup])]
 
 
@@ -113,7 +121,7 @@ def _main(program: Program, clock: _Clock) -> str:
     memory = "\n".join(setting(program))
     return f"""\
 {clock.declared}
-{memory}
+{BINARY}{memory}
 static double took[{len(program.lines)}], before, reading = 1e9;
 void {program.name}_layer_done(int32_t layer)
 {{
@@ -123,6 +131,7 @@ void {program.name}_layer_done(int32_t layer)
 }}
 int main(void)
 {{
+    EK_BINARY();
     prepare();
     for (int i = 0; i < 1000; i++) {{ /* what it takes to read the clock */
         const double first = {clock.now}, apart = {clock.now} - first;

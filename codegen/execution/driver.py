@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -22,9 +23,14 @@ from edgekit.core.errors import EdgeKitError
 from edgekit.core.types import Array
 
 FLAGS = ("-std=c99", "-ffp-contract=off", "-fno-math-errno", "-I.")
-# Around the arena, inputs and outputs, to see a write beside them. Sanitizers bring their own: -DEK_GUARD=0.
-_GUARD = 64
+# Bytes around the arena, inputs and outputs, to see a write beside them, and to change what is read there.
+# Boards have less memory to spare, and sanitizers bring their own: -DEK_GUARD=0.
+_GUARDS = {False: 1024, True: 64}
 BACKWARDS = -1  # of the parts of a layer, the last ones first
+# Memory without a value: not a number, or -1, which no rounding error is, and another word around it. Where
+# extremes are wanted, both are larger, or smaller, than almost all numbers of every type, float16 and int8
+# among them, so that a maximum that reads too far is another one.
+_NO_VALUE, _AROUND, _LARGE, _SMALL = 0xFFFFFFFF, 0xA5A5A5A5, 0x7B7F7B7F, 0xFB808080
 _SHORT, _OUTSIDE, _CHANGED = 2, 3, 4  # exit codes of the driver
 # Samples that share a process: the first ones, as many as a verification has, then as many as take about a
 # second and are this many bytes.
@@ -53,6 +59,7 @@ class Driver:
         self.executable = folder / runner.executable("driver")
         self.seconds, self.each = seconds, each
         self.threads = 0  # a plain run
+        self.extremes = False  # memory without a value holds large and small numbers by turns
         (folder / "driver.c").write_text("\n".join(_driver(programs)))
         _write_blobs(programs, folder)
         ours = [*runner.compile_flags(self.target), *wasm.start_flags(programs)]
@@ -67,9 +74,15 @@ class Driver:
         driver.threads = threads
         return driver
 
+    def among_extremes(self) -> Driver:
+        """The same, with large and small numbers by turns where memory has no value, and around it."""
+        driver = copy.copy(self)
+        driver.extremes = True
+        return driver
+
     def run(self, program: Program, inputs: Mapping[str, Array]) -> dict[str, Array]:
         """The outputs of the compiled code; EdgeKitError E0602 where it misbehaves."""
-        (outputs,) = self._steps(program, [inputs])
+        (outputs,) = self._steps(program, [inputs], 0)
         return outputs
 
     def run_each(
@@ -77,7 +90,7 @@ class Driver:
     ) -> Iterator[dict[str, Array]]:
         """The outputs for each sample; where there are states, the samples are the steps of one stream."""
         if program.states:
-            yield from self._steps(program, samples)
+            yield from self._steps(program, samples, 0)
             return
         ports = (*program.inputs, *program.outputs)
         room = max(1, _BLOCK_BYTES // max(1, sum(port.type.bytes for port in ports)))
@@ -85,18 +98,21 @@ class Driver:
         while at < len(samples):
             block = samples[at : at + count]
             before = time.monotonic()
-            results = self._steps(program, block)
+            results = self._steps(program, block, at)
             of_one = (time.monotonic() - before) / len(block)
             yield from results
             at += len(block)
             count = max(1, min(room, int(_BLOCK_SECONDS / max(of_one, 1e-6))))
 
-    def _steps(self, program: Program, samples: Sequence[Mapping[str, Array]]) -> list[dict[str, Array]]:
-        """The outputs of successive runs in one process."""
+    def _steps(
+        self, program: Program, samples: Sequence[Mapping[str, Array]], first: int
+    ) -> list[dict[str, Array]]:
+        """The outputs of successive runs in one process, of which the first has this number."""
         name = program.name
         ports = [(sample, port) for sample in samples for port in program.inputs]
         data = b"".join(_bytes(simulate.check_input(p.name, p.type, sample)) for sample, p in ports)
-        arguments = [str(self.index[name]), str(len(samples)), str(self.threads)]
+        fill = 1 + first % 2 if self.extremes else 0
+        arguments = [str(self.index[name]), str(len(samples)), str(self.threads), str(fill)]
         seconds = self.seconds + self.each * len(samples)
         done = runner.run(self.target, self.executable, arguments, data, seconds, name)
         if done.code:
@@ -113,10 +129,10 @@ class Driver:
         for _ in samples:
             outputs = {}
             for port in program.outputs:
-                raw = np.frombuffer(
-                    done.out[at : at + port.type.bytes], stored(np.empty(0, port.type.dtype.numpy)).dtype
-                )
-                outputs[port.name] = restored(raw, port.type.dtype).reshape(port.type.shape)
+                plain = stored(np.empty(0, port.type.dtype.numpy)).dtype
+                raw = np.frombuffer(done.out[at : at + port.type.bytes], plain.newbyteorder("<"))
+                numbers = restored(raw.astype(plain), port.type.dtype)
+                outputs[port.name] = numbers.reshape(port.type.shape)
                 at += port.type.bytes
             results.append(outputs)
         return results
@@ -156,7 +172,9 @@ def blob_declaration(program: Program) -> str:
 
 
 def _bytes(array: Array) -> bytes:
-    return stored(np.ascontiguousarray(array)).tobytes()
+    """Numbers as processes exchange them, little-endian whatever the byte order of either."""
+    numbers = stored(np.ascontiguousarray(array))
+    return numbers.astype(numbers.dtype.newbyteorder("<"), copy=False).tobytes()
 
 
 def _driver(programs: Sequence[Program]) -> Iterator[str]:
@@ -167,10 +185,11 @@ def _driver(programs: Sequence[Program]) -> Iterator[str]:
     yield from (f"#include <{header}.h>" for header in ("stdio", "stdlib", "string"))
     if any(port.type.dtype.c.startswith("ek_") for p in programs for port in (*p.inputs, *p.outputs)):
         yield '#include "edgekit/half.h"'
-    yield _BINARY
-    yield f"#ifndef EK_GUARD\n#define EK_GUARD {_GUARD}\n#endif"
+    yield BINARY
+    guard = _GUARDS[any(program.target.board for program in programs)]
+    yield f"#ifndef EK_GUARD\n#define EK_GUARD {guard}\n#endif"
     yield _HELPERS
-    if any(program.ports == "caller" and program.inputs for program in programs):
+    if any(program.ports == "caller" for program in programs):
         yield _CHECKSUM
     if any(program.target.cores > 1 for program in programs):
         if all(runner.runs_threads(program.target) for program in programs):
@@ -179,17 +198,24 @@ def _driver(programs: Sequence[Program]) -> Iterator[str]:
     yield "".join(dict.fromkeys(map(blob_declaration, programs)))
     for i, program in enumerate(programs):
         yield from _runner(i, program)
+    given = ", ".join(f"argc > {i} ? atoi(argv[{i}]) : 0" for i in (3, 4))
     yield "int main(int argc, char **argv)\n{\n    EK_BINARY();\n    switch (argc > 2 ? atoi(argv[1]) : -1) {"
     yield from (
-        f"    case {i}:\n        return run_{i}(atoi(argv[2]), argc > 3 ? atoi(argv[3]) : 0);"
-        for i in range(len(programs))
+        f"    case {i}:\n        return run_{i}(atoi(argv[2]), {given});" for i in range(len(programs))
     )
     yield "    default:\n        return 1;\n    }\n}\n"
 
 
 # Programs with hundreds of inputs make functions that optimizers take half a minute for. With sanitizers,
 # memory lies as optimizers lay it: there, each piece has the guards of another one before it.
-_HELPERS = """\
+_HELPERS = (
+    f"""\
+#define NO_VALUE {_NO_VALUE:#x}u
+#define AROUND {_AROUND:#x}u
+#define LARGE {_LARGE:#x}u
+#define SMALL {_SMALL:#x}u
+"""
+    + """
 #if EK_GUARD == 0 || !defined(__GNUC__)
 #define EK_PLAIN static
 #elif defined(__clang__)
@@ -201,18 +227,90 @@ _HELPERS = """\
 struct room {
     unsigned char *at;
     size_t size;
+    size_t width; /* of an element */
 };
 
-static int intact(struct room r)
+/* What memory without a value holds in run number `step`. */
+static uint32_t filling(int step, int fill)
 {
-    for (size_t i = 0; i < EK_GUARD; i++)
-        if (r.at[-1 - (long)i] != 0xA5 || r.at[r.size + i] != 0xA5)
-            return 0;
+    return fill == 0 ? NO_VALUE : (step + fill) % 2 ? LARGE : SMALL;
+}
+
+static unsigned char part(uint32_t word, size_t i)
+{
+    return (unsigned char)(word >> i % 4 * 8);
+}
+
+static void filled(unsigned char *at, size_t size, uint32_t word)
+{
+    for (size_t i = 0; i < size; i++)
+        at[i] = part(word, i);
+}
+
+/* Programs exchange little-endian numbers. */
+static void to_order_of_files(struct room r)
+{
+#if EK_IS_BIG_ENDIAN
+    for (size_t at = 0; at < r.size; at += r.width)
+        for (size_t i = 0; i < r.width / 2; i++) {
+            const unsigned char first = r.at[at + i];
+            r.at[at + i] = r.at[at + r.width - 1 - i];
+            r.at[at + r.width - 1 - i] = first;
+        }
+#else
+    (void)r;
+#endif
+}
+
+static void surrounded(const struct room *rooms, int count, uint32_t word)
+{
+    for (const struct room *r = rooms; r < rooms + count; r++) {
+        filled(r->at - EK_GUARD, EK_GUARD, word);
+        filled(r->at + r->size, EK_GUARD, word);
+    }
+}
+
+static int intact(const struct room *rooms, int count, uint32_t word)
+{
+    for (const struct room *r = rooms; r < rooms + count; r++)
+        for (size_t i = 0; i < EK_GUARD; i++)
+            if (*(r->at - EK_GUARD + i) != part(word, i) || r->at[r->size + i] != part(word, i))
+                return 0;
     return 1;
+}
+
+static int given(const struct room *inputs, int count)
+{
+    for (const struct room *r = inputs; r < inputs + count; r++) {
+        if (fread(r->at, 1, r->size, stdin) != r->size)
+            return 0;
+        to_order_of_files(*r);
+    }
+    return 1;
+}
+
+static void taken(const struct room *outputs, int count)
+{
+    for (const struct room *r = outputs; r < outputs + count; r++) {
+        to_order_of_files(*r);
+        fwrite(r->at, 1, r->size, stdout);
+        to_order_of_files(*r);
+    }
+}
+"""
+)
+_CHECKSUM = """\
+static uint32_t checksum(const struct room *rooms, int count)
+{
+    uint32_t sum = 2166136261u;
+    for (const struct room *r = rooms; r < rooms + count; r++)
+        for (size_t i = 0; i < r->size; i++)
+            sum = (sum ^ r->at[i]) * 16777619u;
+    return sum;
 }
 """
 # Windows would change some bytes of inputs and outputs.
-_BINARY = """\
+BINARY = """\
 #ifdef _WIN32
 #include <fcntl.h>
 #include <io.h>
@@ -258,74 +356,91 @@ static void pool_end(const struct ek_pool *pool)
 #endif
 }
 """
-_CHECKSUM = """\
-static uint32_t checksum(struct room r)
-{
-    uint32_t sum = 2166136261u;
-    for (size_t i = 0; i < r.size; i++)
-        sum = (sum ^ r.at[i]) * 16777619u;
-    return sum;
-}
-"""
+
+
+@dataclass(frozen=True)
+class _Room:
+    """Memory that a run is given, with guards around: `struct room` in C."""
+
+    name: str
+    size: str  # in bytes, as C
+    width: int = 1  # of an element
+    skew: int = 0  # bytes from an aligned address to its start
+
+    @staticmethod
+    def of(port: Port) -> _Room:
+        """Of an input or output: aligned for its elements, and not more."""
+        width = port.type.dtype.bytes
+        return _Room(f"port_{port.c}", str(port.type.bytes), width, width)
+
+    @property
+    def memory(self) -> str:
+        """The array that it lies in, with its guards."""
+        return f"{self.name}_memory"
 
 
 def _runner(index: int, program: Program) -> Iterator[str]:
-    """The function that runs one program. Inputs and outputs are aligned for their element type, not more."""
+    """The function that runs one program."""
     align = max(program.target.align, 16)
-    outside = [*map(_room, program.inputs), *map(_room, program.outputs)] if program.ports == "caller" else []
-    used = [*outside, ("arena", str(program.arena.size), 0)]
+    ports = (*program.inputs, *program.outputs)
+    in_arena = program.ports == "arena"
+    rooms = [] if in_arena else [*map(_Room.of, ports)]
+    rooms.append(_Room("arena", str(program.arena.size)))
+    used = len(rooms)
     has_state = bool(program.states) and not program.target.opencl  # there, it is on the device
-    state = [("state", f"sizeof(struct {program.owner}_state)", 0)] * has_state
-    rooms = [*used, *state]
-    yield f"EK_PLAIN int run_{index}(int steps, int threads)\n{{\n    (void)threads;"
-    for name, size, skew in rooms:
-        total = f"EK_GUARD + {skew} + {'1' if size == '0' else size} + EK_GUARD"
-        yield f"    static unsigned char {name}_memory[{total}] __attribute__((aligned({align})));"
-        yield f"    const struct room {name} = {{{name}_memory + EK_GUARD + {skew}, {size}}};"
-        yield f"    memset({name}_memory, 0xA5, sizeof {name}_memory);"
-    if program.ports == "arena":
-        for port in (*program.inputs, *program.outputs):
-            at = f"(unsigned char *){program.name}_{port.c}(arena.at)"
-            yield f"    const struct room {_room(port)[0]} = {{{at}, {port.type.bytes}}};"
-    # What is read before it is written is NaN, or -1, which no rounding error is.
-    if state:
-        yield "    memset(state.at, 0xFF, state.size);"
+    if has_state:
+        rooms.append(_Room("state", f"sizeof(struct {program.owner}_state)"))
+    yield f"EK_PLAIN int run_{index}(int steps, int threads, int fill)\n{{\n    (void)threads;"
+    for room in rooms:
+        total = f"EK_GUARD + {room.skew} + {'1' if room.size == '0' else room.size} + EK_GUARD"
+        yield f"    static unsigned char {room.memory}[{total}] __attribute__((aligned({align})));"
+    # Which lays them out in this order.
+    yield from (f"    memset({room.memory}, 0, sizeof {room.memory});" for room in rooms)
+    yield "    static const struct room rooms[] = {"
+    for room in rooms:
+        yield f"        {{{room.memory} + EK_GUARD + {room.skew}, {room.size}, {room.width}}},"
+    yield "    };"
+    yield f"    unsigned char *const arena = rooms[{used - 1}].at;"
+    if in_arena:
+        yield "    const struct room ports[] = {"
+        for port in ports:
+            at = f"(unsigned char *){program.name}_{port.c}(arena)"
+            yield f"        {{{at}, {port.type.bytes}, {port.type.dtype.bytes}}},"
+        yield "    };"
+    table, count = "ports" if in_arena else "rooms", len(program.inputs)
+    yield f"    const struct room *const inputs = {table}, *const outputs = inputs + {count};"
+    if has_state:
+        yield f"    struct {program.owner}_state *const state = (void *)rooms[{used}].at;"
+        yield f"    filled(rooms[{used}].at, rooms[{used}].size, filling(0, fill));"
         weights = f", {blob_symbol(program)}" * program.resets_by_weights
-        yield f"    {program.owner}_reset((struct {program.owner}_state *)(void *)state.at{weights});"
+        yield f"    {program.owner}_reset(state{weights});"
     if program.target.opencl:
         yield from (f"    {line}" for line in host.declared(program))
         yield from host.created(program)
     yield "    for (int step = 0; step < steps; step++) {"
-    yield from (f"        memset({name}.at, 0xFF, {name}.size);" for name, _, _ in used)
-    for port in program.inputs:
-        name, size, _ = _room(port)
-        yield f"        if (fread({name}.at, 1, {size}, stdin) != {size})\n            return {_SHORT};"
-        if outside:
-            yield f"        const uint32_t {name}_sum = checksum({name});"
+    yield "        const uint32_t inside = filling(step, fill), around = fill == 0 ? AROUND : inside;"
+    yield f"        surrounded(rooms, {len(rooms)}, around);"
+    yield f"        for (int i = 0; i < {used}; i++)\n            filled(rooms[i].at, rooms[i].size, inside);"
+    yield f"        if (!given(inputs, {count}))\n            return {_SHORT};"
     passed = []
-    if outside:
-        passed += [f"(const {p.type.dtype.c} *)(const void *){_room(p)[0]}.at" for p in program.inputs]
-        passed += [f"({p.type.dtype.c} *)(void *){_room(p)[0]}.at" for p in program.outputs]
-    others = [f"(struct {program.owner}_state *)(void *)state.at" for _ in state]
+    if not in_arena:
+        yield f"        const uint32_t sum = checksum(inputs, {count});"
+        types = [f"const {p.type.dtype.c} *)(const void *" for p in program.inputs]
+        types += [f"{p.type.dtype.c} *)(void *" for p in program.outputs]
+        passed += [f"({type})rooms[{i}].at" for i, type in enumerate(types)]
+    others = ["state"] * has_state
     others += [blob_symbol(program)] * program.by_pointer
     if program.target.cores > 1:
         yield "        const struct ek_pool *const pool = pool_of(threads);"
-        given = ", ".join([*passed, *others, "arena.at"])
+        given = ", ".join([*passed, *others, "arena"])
         yield f"        if (threads == 0)\n            {program.name}_run({given});"
         yield f"        else\n            {program.name}_run_parallel({given}, pool);"
         yield "        pool_end(pool);"
     else:
-        yield f"        {host.run(program, passed, [*others, 'arena.at'])}"
-    yield from (f"        if (!intact({name}))\n            return {_OUTSIDE};" for name, _, _ in rooms)
-    for port in program.inputs if outside else ():
-        name, _, _ = _room(port)
-        yield f"        if (checksum({name}) != {name}_sum)\n            return {_CHANGED};"
-    yield from (f"        fwrite({_room(p)[0]}.at, 1, {p.type.bytes}, stdout);" for p in program.outputs)
-    yield "    }"
+        yield f"        {host.run(program, passed, [*others, 'arena'])}"
+    yield f"        if (!intact(rooms, {len(rooms)}, around))\n            return {_OUTSIDE};"
+    if not in_arena:
+        yield f"        if (checksum(inputs, {count}) != sum)\n            return {_CHANGED};"
+    yield f"        taken(outputs, {len(program.outputs)});\n    }}"
     yield from host.destroyed(program)
     yield "    return 0;\n}\n"
-
-
-def _room(port: Port) -> tuple[str, str, int]:
-    """(variable, bytes, distance from an aligned address) of an input or output."""
-    return f"port_{port.c}", str(port.type.bytes), port.type.dtype.bytes

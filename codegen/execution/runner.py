@@ -25,6 +25,7 @@ from edgekit.core.target import Target, with_runner
 
 _BARE = Path(str(files("edgekit.runtime_c"))) / "bare"
 NATIVE = "native"
+_OWN_PROCESSOR = (NATIVE, "wine")  # what runs programs on the processor of this machine
 # What runs WebAssembly: a Python package, a program and a browser; and the package when it counts operations.
 COUNTER = "fuel"
 WASM = ("wasmtime", "node", "chromium", COUNTER)
@@ -43,28 +44,31 @@ class FinishedProcess:
 
 def why_not_here(target: Target) -> str:
     """Why programs for this target cannot run on this machine; empty where they can."""
+    missing = [flag for flag in target.cpu_flags if flag not in processor.flags()]
+    is_own = target.runner == NATIVE
+    target = here(target)
     if not target.runner:
         return f"there is no emulator for target {target.name}: it is compiled, not run"
-    missing = [flag for flag in target.cpu_flags if flag not in processor.flags()]
-    needs = f"target {target.name} needs a processor with {', '.join(missing)}, which this one lacks"
-    target = here(target)
     first = shlex.split(target.runner)[0]
+    needs = f"target {target.name} needs a processor with {', '.join(missing)}, which this one lacks"
     if (first == NATIVE or first in WASM) and (first in WASM) != is_wasm(target):
         return f"{first} does not run programs of target {target.name}"
     if first == bochs.BOCHS and (lacking := bochs.why_not(target.runner)):
         return f"{needs}, or {lacking}" if missing else f"target {target.name} runs under {lacking}"
     if not _is_installed(first):
+        if missing and is_own:
+            return f"{needs}, or {first}"
         return f"target {target.name} runs under {first}, which is not installed"
     if target.opencl and ctypes.util.find_library("OpenCL") is None:
         return f"target {target.name} needs OpenCL, which is not installed"
-    return needs if target.cpu_flags and missing else ""
+    return needs if missing and first in _OWN_PROCESSOR else ""
 
 
 def why_not_verified(target: Target) -> str:
     """Why results of programs cannot be compared on this machine; empty where they can. An emulator whose
     results are wrong still counts instructions."""
     reason = why_not_here(target)
-    if reason or not target.runner_release:
+    if reason or not target.runner_release or is_native(target):
         return reason
     first = shlex.split(here(target).runner)[0]
     release = _release(programs.find(first) or first)
@@ -86,10 +90,18 @@ def _release(program: str) -> int:
 
 
 def here(target: Target) -> Target:
-    """The target as programs run on this machine: on an emulated processor, where its own lacks something."""
-    if target.emulator and not set(target.cpu_flags) <= processor.flags():
+    """The target as programs run on this machine: on its own processor, or on one that is emulated."""
+    if target.system and processor.runs(target):
+        target = with_runner(target, NATIVE)
+    elif target.emulator and target.runner == NATIVE and not processor.runs(target):
         target = with_runner(target, target.emulator)
     return bochs.emulated(target) if target.runner.split()[:1] == [bochs.BOCHS] else target
+
+
+def has_clock(target: Target) -> bool:
+    """Can programs that run here read the time, and does it say something?"""
+    first = shlex.split(target.runner)[0]
+    return first == NATIVE or not (target.startup or first.startswith("qemu-"))
 
 
 def runs_threads(target: Target) -> bool:

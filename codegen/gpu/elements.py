@@ -4,7 +4,7 @@ Whole words are stored."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from edgekit.codegen.gpu.ast import (
@@ -189,6 +189,13 @@ def packed(y: Expr) -> Expr:
     """Four integers as the bytes of a word."""
     lanes = [(y.lane(i) & 255).to(U32) << (8 * i) for i in range(4)]
     return lanes[0] | lanes[1] | (lanes[2] | lanes[3])
+
+
+def word_of(k: KernelBuilder, dtype: DType, kind: Kind, values: Sequence[Expr]) -> Expr:
+    """The word of as many elements as one has."""
+    if is_half(dtype):
+        return _pair(k, dtype, *(value.to(F32) for value in values))
+    return packed(vector(*(value.to(I32) for value in values))) if is_bytes(dtype) else values[0].to(kind)
 
 
 def for_each(k: KernelBuilder, y: GpuBuffer, dtype: DType, n: Expr, result: Callable[[Expr], Expr]) -> None:

@@ -20,6 +20,7 @@ from edgekit.codegen.gpu.memory import (
 )
 from edgekit.codegen.gpu.segments import CPU, FOR_PROCESSORS, Placement, costly, place, with_segments
 from edgekit.codegen.gpu.use import CONSTANTS, GpuCall, UnsupportedError, integer, use_of
+from edgekit.codegen.lowering.fuse import fuse_sums
 from edgekit.codegen.lowering.lower import drop_dead, in_best_order, layer_of
 from edgekit.codegen.lowering.rotary_and_swiglu import fuse_idioms
 from edgekit.codegen.memory.arena import ArenaPlan as Arena
@@ -47,6 +48,11 @@ class Dispatch:
     origin: str  # the layer of the source model
     operator: str
     macs: int
+
+    @property
+    def moved(self) -> int:
+        """Bytes, each once."""
+        return sum(span.size for span in self.spans)
 
 
 @dataclass(frozen=True)
@@ -177,7 +183,7 @@ def _plan(placed: _Placed, kept: Collection[str], pool: Weights, states: Mapping
 
 
 class _Uses:
-    """The kernel of each call, found once."""
+    """The kernel of each call, found once; what sums may be fused into."""
 
     def __init__(self, compact: bool) -> None:
         self._facts = {"compact": int(compact)}
@@ -188,12 +194,24 @@ class _Uses:
             self._found[id(call)] = call, use_of(replace(call, facts={**call.facts, **self._facts}))
         return self._found[id(call)][1]
 
+    def are_as_good(self, both: Call, alone: Call) -> bool:
+        """Not if the sum reads what the convolution reads: devices bind memory once, and that is copied."""
+        try:
+            self.of(both)
+        except UnsupportedError:
+            return False
+        return both.args[0].name != both.args[-2].name
+
+    def want_products(self, alone: Call) -> bool:
+        return True
+
 
 def _lowered(graph: Graph, uses: _Uses) -> tuple[LoweredLayer, ...]:
-    """The layers, with idioms of several operators as one call. Not where the CPU computes some: what they
-    read and write is found among the operators of the graph."""
+    """The layers, with idioms of several operators, or convolutions and sums, as one call. Not where the CPU
+    computes some: what they read and write is found among the operators of the graph."""
     plain = [layer_of(graph, node) for node in graph.nodes]
-    fused = drop_dead(graph, [_plain(layer) for layer in fuse_idioms(graph, plain)])
+    together = fuse_sums(graph, fuse_idioms(graph, plain), uses)
+    fused = drop_dead(graph, [_plain(layer) for layer in together])
     return drop_dead(graph, [_plain(layer) for layer in plain]) if _lacking(fused, uses) else fused
 
 

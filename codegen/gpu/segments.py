@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from edgekit.codegen.gpu.device import Pair, pair
 from edgekit.codegen.memory.sharing import LoweredLayer
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph, Node
@@ -18,13 +19,6 @@ from edgekit.core.ops import Arg, Call
 FOR_PROCESSORS = "a target for processors, such as -t host, or wasm32-simd for pages"
 CPU = "cpu"  # in the place of a kernel's name: the call of a CPU segment
 
-# Microseconds, and units per microsecond, of a GPU beside a processor of its class: orders of magnitude tell
-# a copy that pays from one that does not.
-_CPU_MACS, _CPU_BYTES = 10_000, 5_000
-_GPU_MACS, _GPU_BYTES = 200_000, 50_000
-_COPIED_BYTES = 5_000
-_LAUNCH = 5  # of a kernel
-_ROUND_TRIP = 60  # until the device has stopped for the CPU, and goes on
 _MAX_PASSES = 4  # of the search for nodes that had better be on the CPU, too
 
 
@@ -47,7 +41,7 @@ class Placement:
 
 def place(graph: Graph, layers: Sequence[LoweredLayer], lacking: Collection[int]) -> Placement:
     """Where layers run best, of which those with these indices have no kernel on GPUs."""
-    network = _Network(graph, layers)
+    network = _Network(graph, layers, pair())
     on_cpu = frozenset(lacking)
     best = network.cost(on_cpu)
     for _ in range(_MAX_PASSES):
@@ -67,6 +61,7 @@ class _Network:
 
     graph: Graph
     layers: Sequence[LoweredLayer]
+    pair: Pair
 
     @cached_property
     def made_by(self) -> Mapping[str, int]:
@@ -106,8 +101,9 @@ class _Network:
         calls = [step for step in layer.steps if isinstance(step, Call)]
         touched = sum(arg.type.bytes for call in calls for arg in call.args)
         macs = sum(call.macs for call in calls)
-        cpu = macs / _CPU_MACS + touched / _CPU_BYTES
-        return cpu, macs / _GPU_MACS + touched / _GPU_BYTES + _LAUNCH * len(calls)
+        pair = self.pair
+        cpu = macs / pair.cpu_macs + touched / pair.cpu_bytes
+        return cpu, macs / pair.gpu_macs + touched / pair.gpu_bytes + pair.launch * len(calls)
 
     def levels(self, on_cpu: Collection[int]) -> list[int]:
         """Of each node, how often a run changes between GPU and CPU before it: odd ones are on the CPU, and
@@ -129,7 +125,7 @@ class _Network:
         copied = sum(
             self._copies(name, on_cpu, levels, kept) * self.graph.type(name).bytes for name in self.readers
         )
-        return total + _ROUND_TRIP * (1 + len(segments)) + copied / _COPIED_BYTES
+        return total + self.pair.round_trip * (1 + len(segments)) + copied / self.pair.copied_bytes
 
     def kept(self, on_cpu: Collection[int], levels: Sequence[int]) -> frozenset[str]:
         """States that one segment alone reads and changes."""

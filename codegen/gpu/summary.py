@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal
 
+from edgekit.codegen.gpu.device import GpuDevice
 from edgekit.codegen.gpu.plan import CpuSegment, Dispatch, GpuPlan
+from edgekit.codegen.gpu.times import RunTime, run_time
 from edgekit.core.ir import Graph
 
 
@@ -39,10 +41,11 @@ class GpuSummary:
     layers: tuple[PlacedLayer, ...]  # in the order of execution
     segments: tuple[CpuSegmentSummary, ...] = ()
     state_bytes: int = 0  # of a stream, on the device
+    time: RunTime | None = None  # on the device that was asked for
 
 
-def summary(plan: GpuPlan, *others: GpuPlan) -> GpuSummary:
-    """Of the plan of a library's main entry, beside which there may be others."""
+def summary(plan: GpuPlan, *others: GpuPlan, device: GpuDevice | None = None) -> GpuSummary:
+    """Of the plan of a library's main entry, beside which there may be others; with its time on a device."""
     segments = tuple(_segment(plan, segment) for segment in plan.segments)
     return GpuSummary(
         len(plan.dispatches),
@@ -51,6 +54,7 @@ def summary(plan: GpuPlan, *others: GpuPlan) -> GpuSummary:
         tuple(_layers(plan, segments)),
         segments,
         plan.state_bytes,
+        run_time(plan, device) if device else None,
     )
 
 

@@ -60,6 +60,11 @@ def operands(text: str) -> tuple[str, ...]:
     return tuple(a.split("*")[-1].split()[-1] for a in prototype[1].split(",") if "const struct" not in a)
 
 
+def operands_of(kernel: str, name: str) -> tuple[str, ...]:
+    """The same of a kernel, for this instance of it."""
+    return operands(header(contract(kernel, name)))
+
+
 @cache
 def fields(text: str) -> frozenset[str]:
     """The names of the parameters in a contract."""

@@ -1,6 +1,6 @@
 """Kernel files: what each says of itself and of the kernels that its code serves, in tags, parsed strictly.
 
-The comment at the head of a file says what the kernel is, in sentences, then by tags, one a line:
+The comment at the head of a file says in sentences what the kernel is, then by tags. Short ones share a line:
 
     @for X=s8 W=s8           what the type letters must stand for
     @rule e tfl=tfl_down     the requantization rules that it knows, and by which name it calls them
@@ -9,73 +9,56 @@ The comment at the head of a file says what the kernel is, in sentences, then by
     @fold b: -128 w          what is added to a bias: so many times the sum of the weights of its output
     @scratch 4 * in_c        bytes of working memory: an argument behind the result
     @order pixels 16         when a result is written, which inputs are still read (../memory/inplace.py)
-    @also conv2d_add         another contract that the text fulfils: what EK_ADD or EK_SCALE holds is for that
+    @also conv2d_add         another contract that the text fulfils: EK_IF_R(text) is for operand r
     @apart                   results lie over no operand, as some are written twice
     @split out_h/4           parts of a call start at multiples of so many rows (splits.py)
     @split rows >= 8         parts have at least so many; never: there are no parts
-    @work products 0.3, calls 90  instructions for a unit of each kind of work (../cost/cost_features.py)
+    @work products 0.3, calls 90  instructions for a unit of each kind of work (../cost/cost_features.py), or
+                             no numbers, where they are fitted for each processor (targets/costs)
+    @count pairs: out_h * (out_w // 2)  a kind of work of its own
 
-More comments may follow before the code, each for another kernel of the same code:
+Rows for more kernels of the same code follow, in this comment or in others before the code. Each is like
+another kernel, and says how it differs:
 
-    @as neon/conv2d_int.right_shift dot=mmla  its instruction set and name; ek_mmla_... stands for ek_dot_...
-    @as neon/norm_s8, wasm/norm_s8            several that are alike
+    @as neon/dense.bf16 W=bf16 f32=bf16  its instruction set and name, types, and helpers: ek_bf16_... stands
+                             for ek_f32_... in its code. It is like the file's first kernel
+    @as neon32/dense.f16 like neon/dense.f16  it is like that one, which stands before it
+    @as neon/norm_s8, wasm/norm_s8  several that are alike
+    @without order, when k_h == 1  what it does not have of that kernel
 
-It says all of itself, but for layouts and working memory that are those of the first one. `<kernel>` names
-the general kernel of an instruction set, `<kernel>.<variant>` a special one. Users get the sentences only.
+The tags behind @as are those of a row. It replaces types, operands and @count one by one, adds conditions,
+and has its own in place of all else that it says; @work, which is what one kernel costs, it does not inherit.
+A @count may name others of a single word, as this kernel counts them.
+Sentences of a comment are for all of its rows; without any, a row has those of the kernel that it is like.
+`<kernel>` names the general kernel of an instruction set, `<kernel>.<variant>` a special one. Users get the
+sentences only.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
 
 from edgekit.codegen.kernels import contracts
 from edgekit.codegen.kernels.expressions import KNOWN, Expression, ExpressionError, conjuncts, expression
-from edgekit.codegen.memory.inplace import ORDERS
+from edgekit.codegen.kernels.kernel_rows import FORMS, KernelFileError, Row, Tag, code, rows
 from edgekit.core.ops import Call
-from edgekit.core.reasons import OwnWordsError
 
 KERNELS = Path(str(files("edgekit.runtime_c"))) / "kernels"
-_HEAD = re.compile(r"\s*(/\*.*?\*/)", re.DOTALL)
-_LINE = re.compile(r"(?:/\*| \*| {2,3})(?: (.*?))?(?: ?\*/)?")
-_STRAY = re.compile(r"^\s*/?\*+ ?@(\w+)", re.MULTILINE)
-_AS = re.compile(r"@as (.*)")
+_AS = re.compile(r"@as ([^@\n]*)")
 _PLACE = re.compile(r"(\w+)/(\w+)")
 _ALSO = re.compile(r"@also +(\w+)")
 _INCLUDE = re.compile(r'^#include "edgekit/contracts/(\w+)\.h"', re.MULTILINE)
 _BRACES = re.compile(r"\{(.*?)\}")
-_NAME = r"\w+/\w+(\.\w+)?( \w+=\w+)*"
-_UNIT = r"[a-z][a-z0-9 ]* \d[\d.e-]*"  # a kind of work, and what one takes
-_FORMS = {
-    "for": r"[A-Z]=\w+( [A-Z]=\w+)*",
-    "rule": r"\w+(=\w+)?( \w+(=\w+)?)*",
-    "when": r".+",
-    "pack": r"\w+: \S.*",
-    "fold": r"\w+: -?\d+ \w+",
-    "scratch": r".+",
-    "order": rf"({'|'.join(ORDERS)})( \d+| \{{.+?\}})*",
-    "also": r"\w+",
-    "apart": r"",
-    "split": r"never|\w+(/[^>]+)?( >= .+)?",
-    "work": rf"{_UNIT}(, {_UNIT}){{,7}}",
-    "as": rf"{_NAME}(, {_NAME})*",
-}
-# As these tags were written without @: a sentence has no such line.
-_OLD = re.compile(
-    rf"(for {_FORMS['for']}|pack {_FORMS['pack']}|fold {_FORMS['fold']}|order {_FORMS['order']}|apart"
-    r"|like \w+/[\w.]+\.c( \w+=\w+)*|(rule|also) \w*_\w*( .*)?|(when|scratch) [^,.;]*[()=<>*/+][^,.;]*)"
-)
-_ONCE = ("order", "apart", "as", "work")
-
-
-class KernelFileError(OwnWordsError):
-    """A kernel file that says something of itself that means nothing."""
+_NUMBER = re.compile(r"(.+?)(?: (\d[\d.e-]*))?")
+MOST_KINDS = 8  # of work, in a tag
 
 
 @dataclass(frozen=True)
@@ -108,6 +91,8 @@ class Variant:
     apart: bool = False
     split: tuple[SplitLimit, ...] = ()  # of parts of its calls
     work: Mapping[str, float] = field(default_factory=dict)  # instructions for a unit of each kind
+    kinds: tuple[str, ...] = ()  # of work, for which there are numbers here or in targets/costs
+    counts: Mapping[str, Expression] = field(default_factory=dict)  # kinds of its own
 
     @property
     def name(self) -> str:
@@ -124,29 +109,23 @@ class Variant:
         """Is the code's file named after it?"""
         return (self.isa, self.stem) == (self.path.parent.name, self.path.stem)
 
+    @cached_property
+    def digest(self) -> str:
+        """Of its code, without what comments say of it."""
+        return hashlib.sha256(self.source().removeprefix(self.words).encode()).hexdigest()[:6]
+
     def order_of(self, call: Call) -> str:
         """The order with the numbers that braces stand for."""
         return _BRACES.sub(lambda braces: str(expression(braces[1]).of(call)), self.order)
 
     def source(self) -> str:
         """Its text: the sentences on it, and the code."""
-        text = self.path.read_text(encoding="utf-8")
-        code = text[_comments(text)[-1].end() :]
+        text = code(self.path.read_text(encoding="utf-8"))
         for old, new in self.changes.items():
-            code = re.sub(rf"\bek_{old}_", f"ek_{new}_", code)
-            code = re.sub(rf"\bEK_{old.upper()}_", f"EK_{new.upper()}_", code)
-            code = re.sub(rf"\b(EK_RULE|EK_MATH_\w)\({old}\)", rf"\1({new})", code)
-        return self.words + code
-
-
-@dataclass(frozen=True)
-class _Tag:
-    word: str
-    text: str
-    where: str  # path and line
-
-    def wrong(self, why: str) -> KernelFileError:
-        return KernelFileError(f"{self.where}: @{self.word}: {why}")
+            text = re.sub(rf"\bek_{old}_", f"ek_{new}_", text)
+            text = re.sub(rf"\bEK_{old.upper()}_", f"EK_{new.upper()}_", text)
+            text = re.sub(rf"\b(EK_RULE|EK_MATH_\w)\({old}\)", rf"\1({new})", text)
+        return self.words + text
 
 
 @cache
@@ -188,146 +167,95 @@ def _files() -> Mapping[tuple[str, str], Sequence[Path]]:
 def read(path: Path) -> tuple[Variant, ...]:
     """The kernel of a file, and all others that its code serves."""
     text = path.read_text(encoding="utf-8")
-    comments = _comments(text)
-    if not comments:
-        raise KernelFileError(f"{_short(path)}:1: no comment says what this kernel is")
-    if stray := _STRAY.search(text, comments[-1].end()):
-        line = text.count("\n", 0, stray.start(1)) + 1
-        raise KernelFileError(f"{_short(path)}:{line}: @{stray[1]} stands behind the head of the file")
     included = _INCLUDE.search(text)
-    found: list[Variant] = []
-    for comment in comments:
-        line = text.count("\n", 0, comment.start(1)) + 1
-        words, tags = _parts(comment[1], path, line)
-        own = [tag for tag in tags if tag.word == "as"]
-        if not own and found:
-            raise KernelFileError(f"{_short(path)}:{line}: a kernel of the same code begins with @as")
-        if own and not found:
-            raise own[0].wrong("this kernel is named by its file")
-        base = found[0] if found else None
-        include = included[1] if included else ""
-        for one in own[0].text.split(", ") if own else [f"{path.parent.name}/{path.stem}"]:
-            name, *changes = one.split()
-            found.append(_variant(path, name, words, tags, base, include, dict(_pairs(changes))))
-    return tuple(found)
+    return tuple(_variant(path, row, included[1] if included else "") for row in rows(path, text))
 
 
-def _comments(text: str) -> list[re.Match[str]]:
-    """The comments at the head of a file: the first one, and those behind it that have tags."""
-    found: list[re.Match[str]] = []
-    at = 0
-    while (match := _HEAD.match(text, at)) and (not found or _STRAY.search(match[1])):
-        found.append(match)
-        at = match.end()
-    return found
-
-
-def _parts(comment: str, path: Path, first: int) -> tuple[str, tuple[_Tag, ...]]:
-    """A comment's sentences, as a comment, and its tags."""
-    words: list[str] = []
-    tags: list[_Tag] = []
-    for number, raw in enumerate(comment.split("\n"), first):
-        where = f"{_short(path)}:{number}"
-        line = _LINE.fullmatch(raw)
-        text = ((line[1] if line else raw) or "").strip()
-        if text.startswith("@"):
-            tags.append(_tag(text, where))
-        elif _OLD.fullmatch(text):
-            how = text.replace("like ", "as ", 1) if text.startswith("like ") else text
-            hint = "; code of another file: a comment in that one, @as <set>/<name>" * (how != text)
-            raise KernelFileError(f"{where}: tags begin with @: write `@{how.removesuffix('.c')}`{hint}")
-        elif tags and text:
-            raise KernelFileError(f"{where}: a sentence behind tags: {text!r}")
-        elif text:
-            words.append(raw.removesuffix("*/").rstrip())
-    if not words:
-        raise KernelFileError(f"{_short(path)}:{first}: no sentence says what this kernel is")
-    return "/*" + "\n".join(words)[2:] + " */", tuple(tags)
-
-
-def _tag(text: str, where: str) -> _Tag:
-    word, _, rest = text[1:].partition(" ")
-    tag = _Tag(word, rest.strip(), where)
-    if word not in _FORMS:
-        near = get_close_matches(word, _FORMS, 1)
-        raise tag.wrong("no such tag" + (f", is it @{near[0]}?" if near else f": {', '.join(_FORMS)}"))
-    if not re.fullmatch(_FORMS[word], tag.text):
-        raise tag.wrong(f"{tag.text!r} is not as kernel_files.py describes")
-    return tag
-
-
-def _variant(
-    path: Path,
-    name: str,
-    words: str,
-    tags: Sequence[_Tag],
-    base: Variant | None,
-    included: str,
-    changes: Mapping[str, str],
-) -> Variant:
-    isa, stem = name.split("/")
-    for word in _ONCE:
-        if len(found := [tag for tag in tags if tag.word == word]) > 1:
-            raise found[1].wrong("said twice")
-    said = {word: [tag for tag in tags if tag.word == word] for word in _FORMS}
+def _variant(path: Path, row: Row, included: str) -> Variant:
+    isa, stem = row.name.split("/")
+    said = {word: [tag for tag in row.tags if tag.word == word] for word in FORMS}
     kernels = (stem.partition(".")[0], *(tag.text for tag in said["also"]))
     contract = f"{kernels[0]}.h" if f"{kernels[0]}.h" in contracts.headers() else f"{included}.h"
     if contract not in contracts.headers():
         raise KernelFileError(f"{_short(path)}:1: no contract include/edgekit/contracts/{kernels[0]}.h")
-    _check(tags, contracts.header(contract))
-    pack = {operand: text.strip() for operand, text in _unique(said["pack"], ":")}
+    _check(row, contracts.header(contract))
     scratch = " ".join(tag.text for tag in said["scratch"])
     fold = {operand: text.split() for operand, text in _unique(said["fold"], ":")}
+    units = [*_units(said["work"])]
+    if len(units) > MOST_KINDS:
+        raise said["work"][0].wrong(f"more than {MOST_KINDS} kinds of work")
     return Variant(
         isa,
         stem,
         path,
         kernels,
-        words,
+        row.words,
         dict(_unique(said["for"], "=")),
         {rule: own or rule for rule, own in _unique(said["rule"], "=")},
-        tuple(part for tag in said["when"] for part in conjuncts(tag.text)),
-        {**base.pack, **pack} if base else pack,
+        tuple(part for tag in said["when"] for part in tag.conditions),
+        {operand: text.strip() for operand, text in _unique(said["pack"], ":")},
         {operand: (int(factor), weights) for operand, (factor, weights) in fold.items()},
-        expression(scratch) if scratch else base.scratch if base else None,
+        expression(scratch) if scratch else None,
         said["order"][0].text if said["order"] else "",
-        changes,
+        row.changes,
         bool(said["apart"]),
-        tuple(map(_limit, said["split"])) or (base.split if base else ()),
-        {name: float(factor) for name, factor in _units(said["work"])},
+        tuple(map(_limit, said["split"])),
+        {name: float(factor) for name, factor in units if factor},
+        tuple(name for name, _ in units),
+        {name: expression(text) for name, text in _counts(said["count"]).items()},
     )
 
 
-def _units(tags: Sequence[_Tag]) -> Iterator[tuple[str, str]]:
+def _units(tags: Sequence[Tag]) -> Iterator[tuple[str, str]]:
     for tag in tags:
         for part in tag.text.split(", "):
-            name, _, factor = part.rpartition(" ")
-            yield name, factor
+            found = _NUMBER.fullmatch(part)
+            assert found
+            yield found[1], found[2] or ""
 
 
-def _limit(tag: _Tag) -> SplitLimit:
+def _counts(tags: Iterable[Tag]) -> Mapping[str, str]:
+    """By kind of work the expression, which several lines may hold; others of a single word that it names are
+    in their places."""
+    lines: dict[str, str] = {}
+    for tag in tags:
+        if tag.word == "count":
+            name, _, text = tag.text.partition(":")
+            lines[name] = f"{lines.get(name, '')} {text.strip()}".strip()
+
+    def whole(name: str, *within: str) -> str:
+        def other(word: re.Match[str]) -> str:
+            is_count = word[0] in lines and word[0] not in (name, *within)
+            return f"({whole(word[0], name, *within)})" if is_count else word[0]
+
+        return re.sub(r"\b\w+\b", other, lines[name])
+
+    return {name: whole(name) for name in lines}
+
+
+def _limit(tag: Tag) -> SplitLimit:
     head, _, least = tag.text.partition(" >= ")
     axis, _, block = head.partition("/")
     return SplitLimit(axis, expression(block) if block else None, expression(least) if least else None)
 
 
-def _check(tags: Sequence[_Tag], contract: str) -> None:
+def _check(row: Row, contract: str) -> None:
     """Are names those of the contract's parameters, operands and types, and of the facts of calls?"""
     operands, letters = contracts.operands(contract), contracts.letters(contract)
-    for tag in tags:
-        for text in _expressions(tag, tags):
+    for tag in row.tags:
+        for text in _expressions(tag, row.tags):
             _check_expression(tag, text, contracts.fields(contract) | KNOWN)
-        if tag.word in ("pack", "fold") and (name := tag.text.partition(":")[0]) not in operands:
+    for tag in row.own:
+        name = re.split("[:=]", tag.text)[0]
+        if tag.word in ("pack", "fold") and name not in operands:
             raise tag.wrong(f"{name} is no operand: {', '.join(operands)}")
         if tag.word == "rule":
             _check_rule(tag)
-        if tag.word == "for":
-            for letter, _ in _pairs(tag.text.split()):
-                if letter not in letters:
-                    raise tag.wrong(f"{letter} is no type of the contract: {', '.join(sorted(letters))}")
+        if tag.word == "for" and name not in letters:
+            raise tag.wrong(f"{name} is no type of the contract: {', '.join(sorted(letters))}")
 
 
-def _check_rule(tag: _Tag) -> None:
+def _check_rule(tag: Tag) -> None:
     for rule, own in _pairs(tag.text.split()):
         forms = [name for name in contracts.rules() if name == rule or name.startswith(f"{rule}_")]
         if not forms:
@@ -336,11 +264,13 @@ def _check_rule(tag: _Tag) -> None:
             raise tag.wrong(f"no header has ek_requantize_{own or rule}_...")
 
 
-def _expressions(tag: _Tag, tags: Sequence[_Tag]) -> Iterator[str]:
+def _expressions(tag: Tag, tags: Sequence[Tag]) -> Iterator[str]:
     """Of a tag; what several tags `scratch` say is one."""
     scratch = [other for other in tags if other.word == "scratch"]
     if tag.word == "when":
         yield tag.text
+    elif tag.word == "count":
+        yield _counts(tags)[tag.text.partition(":")[0]]
     elif tag.word == "split":
         yield from filter(None, re.split(r"/| >= ", tag.text, maxsplit=1)[1:])
     elif tag.word in ("pack", "order"):
@@ -349,7 +279,7 @@ def _expressions(tag: _Tag, tags: Sequence[_Tag]) -> Iterator[str]:
         yield " ".join(other.text for other in scratch)
 
 
-def _check_expression(tag: _Tag, text: str, names: frozenset[str]) -> None:
+def _check_expression(tag: Tag, text: str, names: frozenset[str]) -> None:
     try:
         unknown = sorted(frozenset().union(*(part.names for part in conjuncts(text))) - names)
     except ExpressionError as error:
@@ -360,7 +290,7 @@ def _check_expression(tag: _Tag, text: str, names: frozenset[str]) -> None:
         raise tag.wrong(f"{unknown[0]} is no parameter of the contract and no fact{hint}")
 
 
-def _unique(tags: Sequence[_Tag], mark: str) -> Iterator[tuple[str, str]]:
+def _unique(tags: Sequence[Tag], mark: str) -> Iterator[tuple[str, str]]:
     """Names and what is said of each, once."""
     seen: set[str] = set()
     for tag in tags:

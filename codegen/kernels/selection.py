@@ -59,7 +59,7 @@ def cost(variant: Variant, call: Call, target: Target, operands: Sequence[str]) 
         if arg.value.data is not None
     }
     scratch = variant.scratch.of(call) if variant.scratch else 0
-    done = work_of(replace(call, scratch=scratch), sizes)
+    done = work_of(replace(call, scratch=scratch), sizes, variant.counts)
     return KernelCost(known.count(done) if known else counted(variant.work, done), scratch)
 
 

@@ -22,6 +22,7 @@ from edgekit.core.ops._strided import RANK
 from edgekit.core.target import Target
 from edgekit.core.types import DType
 
+_BYTES = {dtype.c: dtype.bytes for dtype in DType}
 _PUSHED = re.compile(r"^ ?\*? ?stack (\d+)\b", re.MULTILINE)
 _ASSEMBLY = re.compile(r"^static EK_ASSEMBLY \w+ \*?(\w+)\(", re.MULTILINE)
 _SCRATCH = re.compile(r"(?<!\bscratch)(,\s*const struct EK_STRUCT \*p\);)")  # unless it has some
@@ -49,7 +50,7 @@ class Kernel:
 
     @cached_property
     def symbol(self) -> str:
-        """Of the function in libraries for size: programs have one copy of each text, whoever brings it."""
+        """Of the function in libraries for size: libraries of one program share one copy of each text."""
         texts = [self.header, self.source, *(text for _, text in sorted(support_files(self.supports)))]
         return f"{self.function}_{_hash(*texts)}"
 
@@ -82,6 +83,11 @@ class Pointer:
     name: str
     ctype: str
     const: bool
+
+    @property
+    def element_bytes(self) -> int:
+        """Of what it points to."""
+        return _BYTES[self.ctype]
 
 
 @dataclass(frozen=True)
@@ -129,8 +135,8 @@ def _instantiate(
     isas: tuple[str, ...],
 ) -> Kernel:
     contract = contracts.contract(kernel, name)
-    tokens = _tokens(types, expr, name, variant.isa) | {"EK_RULE": variant.rules.get(rule, rule)}
-    tokens["EK_TAIL"] = tail
+    tokens = _tokens(types, name, variant.isa) | {"EK_EXPR": expr, "EK_TAIL": tail}
+    forms = _forms(types, variant.rules.get(rule, rule))
     text = variant.source()
     header = contracts.header(contract)
     if variant.scratch:
@@ -138,9 +144,9 @@ def _instantiate(
     if variant.order:
         text, header = may_meet(text), may_meet(header)
     included = INCLUDE.findall(text)
-    given = [macro for macro, operand in _OPTIONAL.items() if operand.search(header)]
+    text = _with_operands(text, contracts.operands(header))
     tokens |= _stored_types(variant.pack, header)
-    text, header = _substitute(text, tokens, given), _substitute(header, tokens, given)
+    text, header = _substitute(text, tokens, forms), _substitute(header, tokens, forms)
     guard = f"EDGEKIT_{name.upper()}_H"
     header = header.replace(f"EDGEKIT_{contract[:-2].upper()}_H", guard)
     needed = tuple(sorted(supports(header + text, included, (variant.isa, *isas))))
@@ -205,20 +211,15 @@ def may_meet(text: str) -> str:
     return _MEETING.sub("", text)
 
 
-def _tokens(types: Sequence[tuple[str, DType]], expr: str, name: str, isa: str) -> dict[str, str]:
+def _tokens(types: Sequence[tuple[str, DType]], name: str, isa: str) -> dict[str, str]:
     """What each token of a generic kernel stands for."""
     tokens = {"EK_FN": f"ek_{name}__{isa}", "EK_FN_block": f"ek_{name}_block", "EK_STRUCT": f"ek_{name}"}
-    tokens["EK_EXPR"] = expr
     for letter, dtype in types:
-        compute = compute_type(dtype)
         tokens[f"EK_{letter}"] = dtype.c
-        tokens[f"EK_{letter}_ACC"] = compute.c
-        tokens[f"EK_LOAD_{letter}"] = f"EK_LOAD_{dtype.value}"
-        tokens[f"EK_STORE_{letter}"] = f"EK_STORE_{dtype.value}"
-        tokens[f"EK_PAIR_{letter}"] = f"EK_PAIR_{dtype.value}"
-        tokens[f"EK_AT_{letter}"] = f"EK_AT_{dtype.value}"
+        tokens[f"EK_{letter}_ACC"] = compute_type(dtype).c
         tokens[f"EK_KIND_{letter}"] = f"EK_{dtype.value.upper()}_KIND"
-        tokens[f"EK_MATH_{letter}"] = compute.value
+        for verb in ("LOAD", "STORE", "PAIR", "AT"):
+            tokens[f"EK_{verb}_{letter}"] = f"EK_{verb}_{dtype.value}"
     of = dict(types)
     for letter in "WZ":  # integers of weights, and their zero points, become what they are multiplied in
         if {"T", letter} <= of.keys() and of[letter].is_integer and of[letter] is not of["T"]:
@@ -226,30 +227,23 @@ def _tokens(types: Sequence[tuple[str, DType]], expr: str, name: str, isa: str) 
     return tokens
 
 
+def _forms(types: Sequence[tuple[str, DType]], rule: str) -> dict[str, str]:
+    """Which functions tokens with a word in brackets name, such as EK_MATH_T(exp)."""
+    forms = {f"EK_MATH_{letter}": f"ek_{{}}_{compute_type(dtype).value}" for letter, dtype in types}
+    return forms | {"EK_RULE": f"ek_requantize_{rule}_{{}}"}
+
+
 # Storing as the type that was computed is no conversion: the macro would only hide the formula.
 _TRIVIAL = re.compile(r"\bEK_(?:LOAD|STORE)_(?:f32|f64)\(")
-# Operands that some contracts of a text have: what is added to the result, scales of weights, zero points.
-# What these macros hold is for contracts with that operand; and what brackets hold that hold brackets.
-_OPTIONAL = {
-    "EK_ADD": re.compile(r"\*r\b"),
-    "EK_SCALE": re.compile(r"\bEK_RESTRICT scale\b"),
-    "EK_ZERO": re.compile(r"\bEK_RESTRICT zero\b"),
-}
-_INSIDE = r"((?:[^()]|\([^()]*(?:\([^()]*\)[^()]*)*\))*?)"
+# EK_IF_R(text): the text, in contracts with the operand r.
+_OPTIONAL = re.compile(r"\bEK_IF_(\w+)\(")
+_FORM = re.compile(r"\b(EK_\w+)\((\w+)\)")
 # Elements of a byte and more are those of an array.
 _ELEMENT = re.compile(r"\bEK_AT_(?!s4\b)\w+\((\w+), ([^()]+)\)")
 
 
-def _substitute(text: str, tokens: Mapping[str, str], given: Sequence[str]) -> str:
-    for macro in (m for m in _OPTIONAL if m in text):
-        if macro in given:
-            text = re.sub(rf"\b{macro}\({_INSIDE} ?\)", r"\1", text)
-        else:
-            without = rf"^ *{macro}\({_INSIDE}\)\n|\b{macro}\({_INSIDE}\) ?"
-            text = re.sub(without, "", text, flags=re.MULTILINE)
-    text = re.sub(r"\bEK_RULE\((\w+)\)", rf"ek_requantize_{tokens['EK_RULE']}_\1", text)
-    for token in (t for t in tokens if t.startswith("EK_MATH_") and t in text):
-        text = re.sub(rf"\b{token}\((\w+)\)", rf"ek_\1_{tokens[token]}", text)
+def _substitute(text: str, tokens: Mapping[str, str], forms: Mapping[str, str]) -> str:
+    text = _FORM.sub(lambda m: forms.get(m[1], m[0]).format(m[2]), text)
     # Names derived from the function's (EK_FN_block) belong to the instance as well.
     function, struct = tokens["EK_FN"], tokens["EK_STRUCT"]
     text = re.sub(r"\bEK_FN_(\w+)\b", rf"{struct}_\1", text)
@@ -258,17 +252,36 @@ def _substitute(text: str, tokens: Mapping[str, str], given: Sequence[str]) -> s
     return _drop_trivial(_ELEMENT.sub(r"\1[\2]", text))
 
 
+def _with_operands(text: str, operands: Sequence[str]) -> str:
+    """The text for a contract with these operands; a line that is for another one goes as a whole."""
+    while match := _OPTIONAL.search(text):
+        start, end = match.start(), _closing(text, match.end())
+        inner = text[match.end() : end].removesuffix(" ") if match[1].lower() in operands else ""
+        if not inner:
+            line = text.rfind("\n", 0, start) + 1
+            is_line = not text[line:start].strip() and text[end + 1] == "\n"
+            start, end = (line if is_line else start), end + (is_line or text[end + 1] == " ")
+        text = text[:start] + inner + text[end + 1 :]
+    return text
+
+
 def _drop_trivial(text: str) -> str:
     """EK_LOAD_f32(x[i]) -> x[i]; a compound argument keeps its brackets."""
     while match := _TRIVIAL.search(text):
-        end, depth = match.end(), 1
-        while depth:
-            depth += {"(": 1, ")": -1}.get(text[end], 0)
-            end += 1
-        inner = text[match.end() : end - 1]
-        simple = re.fullmatch(r"[\w\[\]*+> .-]*\]|\w+", inner) is not None or text[end : end + 1] == ";"
-        text = text[: match.start()] + (inner if simple else f"({inner})") + text[end:]
+        end = _closing(text, match.end())
+        inner = text[match.end() : end]
+        simple = re.fullmatch(r"[\w\[\]*+> .-]*\]|\w+", inner) is not None or text[end + 1 : end + 2] == ";"
+        text = text[: match.start()] + (inner if simple else f"({inner})") + text[end + 1 :]
     return text
+
+
+def _closing(text: str, at: int) -> int:
+    """Where the bracket closes that opens before `at`."""
+    depth = 1
+    while depth:
+        depth += {"(": 1, ")": -1}.get(text[at], 0)
+        at += 1
+    return at - 1
 
 
 def _place_includes(text: str, contract: str, includes: str) -> str:

@@ -25,14 +25,14 @@ _INDENTED = re.compile(r"^ {4}| *\\$", re.MULTILINE)  # as lines of a macro are
 
 
 @cache
-def _definitions() -> Mapping[str, tuple[str, ...]]:
+def definitions() -> Mapping[str, tuple[str, ...]]:
     """Which headers of the runtime define each inline function, macro or type that kernels may use. Those of
     instruction sets define the same names."""
-    return _by_name(_of_widths()) | _by_name(_defined(lambda text: text))
+    return _by_name(of_widths()) | _by_name(_defined(lambda text: text))
 
 
 @cache
-def _of_macros() -> Mapping[str, tuple[str, ...]]:
+def made_by_macros() -> Mapping[str, tuple[str, ...]]:
     """Which headers define the functions that their macros make."""
     return _by_name(_defined(_made))
 
@@ -64,7 +64,7 @@ def _made(text: str) -> str:
     return "\n".join(made)
 
 
-def _of_widths() -> Iterator[tuple[str, str]]:
+def of_widths() -> Iterator[tuple[str, str]]:
     """Headers of a width of vectors, and what a text that they include defines for it as EK_WIDE(name)."""
     for header in contracts.headers():
         prefix = _WIDTH.search(contracts.header(header))
@@ -79,11 +79,11 @@ def supports(text: str, included: Sequence[str], isas: Sequence[str]) -> set[str
     after the best instruction set and what these include, then those of the next set. Conversions of 16-bit
     floats hide behind macros."""
     used = set(re.findall(r"\b(?:ek|EK)_\w+\b", COMMENT.sub("", text)))
-    found = {_first(headers, included, isas) for name, headers in _definitions().items() if name in used}
+    found = {_first(headers, included, isas) for name, headers in definitions().items() if name in used}
     if used & {f"EK_{verb}_{t}" for verb in ("LOAD", "STORE") for t in ("f16", "bf16")}:
         found.add("half.h")
-    for name in sorted(used & _of_macros().keys()):
-        headers = _of_macros()[name]
+    for name in sorted(used & made_by_macros().keys()):
+        headers = made_by_macros()[name]
         if all(header not in headers for header, _ in support_files([*found])):
             found.add(_first(headers, included, isas))
     return found | {"types.h"}

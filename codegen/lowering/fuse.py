@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import inf
+from typing import Protocol
 
 from edgekit.codegen.kernels.sources import variant_of
 from edgekit.codegen.lowering.tfl_add import as_affine
@@ -18,10 +19,33 @@ from edgekit.core.types import DType
 _FIELDS = 13  # of what conv2d_add_int.h calls add
 
 
-def fuse_sums(graph: Graph, layers: Sequence[LoweredLayer], target: Target) -> list[LoweredLayer]:
+class SumKernels(Protocol):
+    """The kernels for a convolution and a sum together."""
+
+    def are_as_good(self, both: Call, alone: Call) -> bool:
+        """Are they as good as those for the convolution alone?"""
+
+    def want_products(self, alone: Call) -> bool:
+        """Is a sum of products better than one by TFLite's rule?"""
+
+
+@dataclass(frozen=True)
+class TargetKernels:
+    """Those in C for a target."""
+
+    target: Target
+
+    def are_as_good(self, both: Call, alone: Call) -> bool:
+        one, other = variant_of(both, self.target), variant_of(alone, self.target)
+        return one.isa == other.isa and (both.kernel == "conv2d_add_int" or one.name == other.name)
+
+    def want_products(self, alone: Call) -> bool:
+        return variant_of(alone, self.target).isa != "ref"
+
+
+def fuse_sums(graph: Graph, layers: Sequence[LoweredLayer], kernels: SumKernels) -> list[LoweredLayer]:
     """The layers, where convolutions compute the sums that their results are for, and nothing else is, and in
-    floats their bounds. The kernels that a target has for the two together must be as good as those for
-    convolutions alone."""
+    floats their bounds."""
     users = Counter([*(name for node in graph.nodes for name in node.inputs), *graph.exits])
     fused: dict[str, LoweredLayer] = {}  # by the first result
     turn: dict[str, int] = {}
@@ -33,7 +57,7 @@ def fuse_sums(graph: Graph, layers: Sequence[LoweredLayer], target: Target) -> l
                 operands = []
         # The later one: what the earlier one computes is there already.
         for name in sorted({*operands} & fused.keys(), key=turn.__getitem__, reverse=True):
-            made = _together(fused[name], layer, target)
+            made = _together(fused[name], layer, kernels)
             if made:
                 layer = LoweredLayer(replace(fused.pop(name).node, outputs=layer.node.outputs), (made,))
                 break
@@ -42,13 +66,13 @@ def fuse_sums(graph: Graph, layers: Sequence[LoweredLayer], target: Target) -> l
     return [*fused.values()]
 
 
-def _together(first: LoweredLayer, then: LoweredLayer, target: Target) -> Call | None:
+def _together(first: LoweredLayer, then: LoweredLayer, kernels: SumKernels) -> Call | None:
     """The call of two layers, of which the second reads the first, if there is a kernel for it."""
     match first.steps, then.steps:
         case [Call(kernel="conv2d_int") as call], [Call(kernel="add_s8" | "affine_s8") as total]:
-            return _with_integers(call, total, target) if call.types["Y"] is DType.S8 else None
+            return _with_integers(call, total, kernels) if call.types["Y"] is DType.S8 else None
         case [Call(kernel="conv2d") as call], [Call(kernel="map2", label="add") as total]:
-            return _with_floats(call, total, target)
+            return _with_floats(call, total, kernels)
         case [Call(kernel="conv2d_add") as call], [Call(kernel="map3", label="clip") as clip]:
             return _with_bounds(call, clip)
     return None
@@ -70,7 +94,7 @@ def _is_free(call: Call) -> bool:
     return call.params["lo"] == -inf and call.params["hi"] == inf
 
 
-def _with_floats(call: Call, total: Call, target: Target) -> Call | None:
+def _with_floats(call: Call, total: Call, kernels: SumKernels) -> Call | None:
     """The call of a convolution of floats, and a sum."""
     if (
         not _is_free(call)
@@ -83,21 +107,19 @@ def _with_floats(call: Call, total: Call, target: Target) -> Call | None:
         return None
     inplace = (len(call.args) - 1,)
     made = replace(call, kernel="conv2d_add", args=(*call.args[:-1], addend, y), inplace=inplace)
-    alone, both = variant_of(call, target), variant_of(made, target)
-    return made if (alone.isa, alone.name) == (both.isa, both.name) else None
+    return made if kernels.are_as_good(made, call) else None
 
 
-def _with_integers(call: Call, total: Call, target: Target) -> Call | None:
+def _with_integers(call: Call, total: Call, kernels: SumKernels) -> Call | None:
     """The call of a convolution of integers, and a sum."""
     addend, y = _others(call, total)
     if not _is_of_equals(total) or addend.value.data is not None:
         return None
     at = [arg.name for arg in total.args].index(call.args[-1].name)
-    isa = variant_of(call, target).isa
-    products = as_affine(total) if total.kernel == "add_s8" and isa != "ref" else None
+    products = as_affine(total) if total.kernel == "add_s8" and kernels.want_products(call) else None
     for way in (products, total):
         made = _joined(call, way, at, addend, y) if way else None
-        if made and variant_of(made, target).isa == isa:
+        if made and kernels.are_as_good(made, call):
             return made
     return None
 

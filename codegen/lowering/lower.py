@@ -16,7 +16,7 @@ from edgekit.codegen.kernels.pack import blocks, is_tiled
 from edgekit.codegen.kernels.sources import Kernel, instance_of, variant_of
 from edgekit.codegen.lowering.call_rules import rewritten
 from edgekit.codegen.lowering.empty import steps_of
-from edgekit.codegen.lowering.fuse import fuse_sums
+from edgekit.codegen.lowering.fuse import TargetKernels, fuse_sums
 from edgekit.codegen.lowering.half_in_float32 import in_float32
 from edgekit.codegen.lowering.loops import body_of, inlined
 from edgekit.codegen.lowering.regions import guarded, ordered, reads, region_task
@@ -78,20 +78,23 @@ def _layers(
     """The layers, with those of the bodies of loops, whose tensors are added to `values`."""
     layers = []
     found = [as_convolution(layer_of(graph, node), graph, target) for node in graph.nodes]
-    for layer in fuse_sums(graph, fuse_idioms(graph, found), target):
+    for layer in fuse_sums(graph, fuse_idioms(graph, found), TargetKernels(target)):
         if isinstance(layer.node.op, While):
             layers.append(layer)
             continue
         steps: list[Step] = []
+        asked: list[Call] = []
         for step in layer.steps:
             if isinstance(step, Call):
                 if layer.node.outputs[0] in compact:
                     step = replace(step, facts={**step.facts, "compact": 1})
                 for call in in_float32(rewritten(step, graph, target), target):
-                    steps += _fitted(call, target)
+                    asked.append(call)
+                    steps += fitted(call, target)
             else:
                 steps.append(step)
-        layers.append(LoweredLayer(layer.node, tuple(steps)))
+        only = asked[0] if len(asked) == len(steps) == 1 else None
+        layers.append(LoweredLayer(layer.node, tuple(steps), asked=only))
     live = drop_dead(graph, layers)
     result: list[LoweredLayer] = []
     for layer in guarded(graph, with_tied_tables(live, target, beside)):
@@ -164,7 +167,7 @@ def _task(layer: LoweredLayer, sharing: Sharing) -> Task:
     return Task(inputs, results, scratch + inner, tuple(over))
 
 
-def _fitted(call: Call, target: Target) -> list[Call]:
+def fitted(call: Call, target: Target) -> list[Call]:
     """The call as the kernel that is selected for it wants it: with working memory, what is folded into a
     bias, and how far its result may reach over its input; behind the copies that it needs."""
     variant = variant_of(call, target)

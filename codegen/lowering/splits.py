@@ -11,15 +11,18 @@ The comment of a kernel's contract says how its calls can be split, in tags, one
     @split heads: q n, k n each repeat   each: elements that so many have in common, which one part computes
     @split rows of each: a a_row, y n    of each: also where outer loops have more than one turn, as all steps
                                          between them are parameters
+    @split outputs/16 of columns: y 1    of columns: also where the result has several rows, of which a part
+                                         computes some elements, in rows of its own, and copies them
     @split out_h: x window, y out_w      window: the rows of an image that windows need
     @split pixels: x in_c, y out_c       those of an image, where windows are single pixels, all of them
 
 They name parameters from outer to inner loops: the first one that is more than 1 is cut, or one `of each`
-behind it whose largest part is smaller: three matrices make no halves, their rows do. A part is a call of
-the same kernel with other pointers and a few other parameters. So each output is computed as it is without
-parts, and no bit depends on the number of cores. Where a kernel computes outputs in different ways, its file
-says at which multiples they start anew (`@split out_h/4`), or from how many on all are computed in the same
-way (`@split rows >= 8`).
+behind it whose largest part is smaller: three matrices make no halves, their rows do. Of ways with parts as
+equal, the one whose parts read and write the fewest bytes is taken: parts of rows read all weights, parts of
+columns all of the input. A part is a call of the same kernel with other pointers and a few other parameters.
+So each output is computed as it is without parts, and no bit depends on the number of cores. Where a kernel
+computes outputs in different ways, its file says at which multiples they start again (`@split out_h/4`), or
+from how many on all are computed in the same way (`@split rows >= 8`).
 """
 
 from __future__ import annotations
@@ -40,15 +43,17 @@ from edgekit.codegen.kernels.overflow_safe import is_light
 from edgekit.codegen.kernels.pack import is_tiled, pack
 from edgekit.codegen.kernels.sources import Kernel
 from edgekit.codegen.kernels.variants import fits
-from edgekit.core.ops import Call, Param, Part
+from edgekit.core.ops import Call, Columns, Param, Part
 from edgekit.core.target import Target
 
-_TAG = re.compile(r"(\w+)(\[\])?(?:/(\d+))?( of each)?: (.+)")
+_TAG = re.compile(r"(\w+)(\[\])?(?:/(\d+))?( of each| of columns)?: (.+)")
 _ARRAY = re.compile(r"(\w+)\[\]")
-_BLOCK = re.compile(r"(?:O|O/(\d+)(?:!(\d+)?)?)(?: |$)")
+_BLOCK = re.compile(r"(?:G )?(?:O|O/(\d+)(?:!(\d+)?)?)(?: |$)")
 # What an element of a result costs in multiplications where a kernel counts none.
 _ELEMENT_MACS = 4
 _PIXELS = "pixels"
+_BALANCED = 1.1  # largest parts that differ less are as good: starting and joining them takes as much
+_COLUMN_BYTES = 0.75  # of those that rows move: columns are copied, and take memory for it
 
 
 @dataclass(frozen=True)
@@ -59,6 +64,7 @@ class Split:
     is_array: bool
     block: int
     is_of_each: bool
+    is_of_columns: bool
     steps: Mapping[str, str]  # elements of an operand from one to the next, as a tag says
 
 
@@ -71,6 +77,7 @@ class _Axis:
     at: int  # the dimension, in an array
     block: int
     least: int
+    columns: bool  # has the result several rows, of which a part has some elements?
 
 
 @dataclass(frozen=True)
@@ -80,6 +87,7 @@ class _Cut:
     axis: _Axis
     parts: tuple[Part, ...]
     largest: int  # indices of the axis that one part has, at most
+    bytes: float  # that this part reads and writes
 
     @property
     def share(self) -> float:
@@ -98,13 +106,24 @@ def in_parts(call: Call, variant: Variant, kernel: Kernel, target: Target) -> Ca
     for axis in _axes(call, variant, kernel.name, names):
         with suppress(_IndivisibleError):
             cuts.append(_cut(call, axis, count, names, kernel, variant, target.align))
-    best = min(cuts, key=lambda cut: cut.share, default=None)
+    best = _best(cuts)
     if best is None or len(best.parts) < 2:
         return call
     parts, steps = best.parts, best.axis.split.steps
     scratch = sum(part.scratch for part in parts)
     inplace = tuple(i for i in call.inplace if _is_apart(call, parts, i, names[i] in steps))
     return replace(call, parts=parts, scratch=scratch, inplace=inplace, overlap=None)
+
+
+def _best(cuts: Sequence[_Cut]) -> _Cut | None:
+    """The cut with the most equal parts; of those as equal, the one whose parts move the fewest bytes."""
+    least = min((cut.share for cut in cuts), default=1.0)
+    equal = [cut for cut in cuts if cut.share <= least * _BALANCED]
+    rows = min((cut for cut in equal if not cut.axis.columns), key=lambda cut: cut.share, default=None)
+    columns = min((cut for cut in equal if cut.axis.columns), key=lambda cut: cut.bytes, default=None)
+    if rows and columns:
+        return columns if columns.bytes <= _COLUMN_BYTES * rows.bytes else rows
+    return rows or columns
 
 
 def work(call: Call) -> int:
@@ -122,7 +141,11 @@ def splits(contract: str) -> tuple[Split, ...]:
         steps = dict(part.strip().split(" ", 1) for part in match[5].split(","))
         unknown = steps.keys() - set(contracts.operands(contracts.header(contract)))
         assert not unknown, f"{contract}: @split {tag}: no operand {unknown}"
-        found.append(Split(match[1], bool(match[2]), int(match[3] or 1), bool(match[4]), steps))
+        kind = match[4] or ""
+        is_of_columns = kind == " of columns"
+        found.append(
+            Split(match[1], bool(match[2]), int(match[3] or 1), kind == " of each", is_of_columns, steps)
+        )
     return tuple(found)
 
 
@@ -138,10 +161,10 @@ def _axes(call: Call, variant: Variant, name: str, names: Sequence[str]) -> Iter
     for split in splits(contracts.contract(call.kernel, name)):
         if not split.steps.keys() <= set(names):
             return
-        if is_inner and not split.is_of_each:
+        if is_inner and not split.is_of_each and not (split.is_of_columns and _has_columns(call)):
             continue
         value = _pixels(call.params) if split.axis == _PIXELS else call.params[split.axis]
-        sizes = [value] if isinstance(value, int) else list(value) if not isinstance(value, float) else []
+        sizes = sizes_of(value)
         at = next((i for i, size in enumerate(sizes) if size != 1), None)
         if at is None:
             continue
@@ -151,10 +174,19 @@ def _axes(call: Call, variant: Variant, name: str, names: Sequence[str]) -> Iter
             *(each.block.of(call) for each in limits if each.block),
         )
         least = max((each.least.of(call) for each in limits if each.least), default=1)
-        extent = sizes[at]
-        assert isinstance(extent, int)
-        yield _Axis(split, extent, at, block, least)
+        yield _Axis(split, sizes[at], at, block, least, is_inner and split.is_of_columns)
         is_inner = True
+
+
+def sizes_of(value: Param) -> list[int]:
+    """A parameter that is an integer, or several."""
+    numbers = value if isinstance(value, Sequence) else [value]
+    return [size for size in numbers if isinstance(size, int)]
+
+
+def _has_columns(call: Call) -> bool:
+    """May a part compute some elements of each row of the one result, from all of the input?"""
+    return call.results == 1 and call.groups == 1 and call.args[-1].type.dtype.bits >= 8
 
 
 def _cut(
@@ -188,26 +220,55 @@ def _cut(
                     params |= changed
                 case _:
                     elements, each = _shared(call, step)
-                    shifts.append(start // each * _step(call, axis, elements))
+                    shifts.append(start // each * per_index(call, axis.split.axis, axis.at, elements))
         part = replace(call, params={**call.params, **params})
-        if not fits(variant, part, names):
+        if not fits(variant, part, names) or (axis.columns and not _same_way(variant, call, part)):
             raise _IndivisibleError
         scratch = variant.scratch.of(part) if variant.scratch else call.scratch
-        parts.append(Part(params, tuple(shifts), scratch + -scratch % align))
-    return _Cut(axis, tuple(parts), max(end - start for start, end in found))
+        columns = _columns(call, axis, start, end, align) if axis.columns else None
+        own = columns.bytes if columns else 0
+        parts.append(Part(params, tuple(shifts), own + scratch + -scratch % align, columns))
+    largest = max(end - start for start, end in found)
+    return _Cut(axis, tuple(parts), largest, _bytes(call, axis, names, largest / axis.extent))
+
+
+def _same_way(variant: Variant, call: Call, part: Call) -> bool:
+    """Does a kernel that computes few rows in another way take the same for all outputs as for some?"""
+    for limit in variant.split:
+        if limit.least and (few := {limit.least.of(call), limit.least.of(part)}) and len(few) > 1:
+            rows = _pixels(call.params) if limit.axis == _PIXELS else number(call.params, limit.axis)
+            if rows < max(few):
+                return False
+    return True
+
+
+def _columns(call: Call, axis: _Axis, start: int, end: int, align: int) -> Columns:
+    y = call.args[-1].type
+    rows = y.size // axis.extent
+    size = rows * (end - start) * y.dtype.bytes
+    return Columns(start, end - start, rows, axis.extent, size + -size % align)
+
+
+def _bytes(call: Call, axis: _Axis, names: Sequence[str], share: float) -> float:
+    """What the largest part reads and writes: of what is cut its share. Columns are copied, too."""
+    total = 0.0
+    for name, arg in zip(names, call.args, strict=True):
+        total += arg.type.bytes * (share if name in axis.split.steps else 1)
+    return total + 2 * share * call.args[-1].type.bytes * axis.columns
 
 
 def _pixels(p: Mapping[str, Param]) -> int:
     """How many pixels lie side by side in image and result alike; 1 where windows are more than a pixel."""
-    size = {name: _number(p, name) for name in ("in_h", "in_w", "in_c", "out_h", "out_w")}
+    size = {name: number(p, name) for name in ("in_h", "in_w", "in_c", "out_h", "out_w")}
     dense = {"step_h": size["in_w"] * size["in_c"], "step_w": size["in_c"], "step_c": 1}
     single = {"k_h": 1, "k_w": 1, "stride_h": 1, "stride_w": 1, "pad_top": 0, "pad_left": 0}
     same = (size["in_h"], size["in_w"]) == (size["out_h"], size["out_w"])
-    is_pointwise = all(_number(p, name, wanted) == wanted for name, wanted in (dense | single).items())
+    is_pointwise = all(number(p, name, wanted) == wanted for name, wanted in (dense | single).items())
     return size["out_h"] * size["out_w"] if same and is_pointwise else 1
 
 
-def _number(p: Mapping[str, Param], name: str, default: int = 1) -> int:
+def number(p: Mapping[str, Param], name: str, default: int = 1) -> int:
+    """A parameter that is one integer."""
     value = p.get(name, default)
     assert isinstance(value, int), f"{name} is no integer"
     return value
@@ -223,7 +284,7 @@ def ranges(extent: int, block: int, count: int) -> list[tuple[int, int]]:
 def _params(call: Call, axis: _Axis, start: int, end: int) -> dict[str, Param]:
     if axis.split.axis == _PIXELS:
         row = {"in_w": end - start, "out_w": end - start}
-        step = {"step_h": (end - start) * _number(call.params, "in_c")} if "step_h" in call.params else {}
+        step = {"step_h": (end - start) * number(call.params, "in_c")} if "step_h" in call.params else {}
         return {"in_h": 1, "out_h": 1, **row, **step}
     if not axis.split.is_array:
         return {axis.split.axis: end - start}
@@ -238,30 +299,26 @@ def _shared(call: Call, step: str) -> tuple[str, int]:
     return elements, expression(each).of(call) if each else 1
 
 
-def _step(call: Call, axis: _Axis, text: str) -> int:
-    """Elements of an operand from one index of the axis to the next."""
-    sizes = call.params.get(axis.split.axis)
+def per_index(call: Call, axis: str, at: int, text: str) -> int:
+    """Elements of an operand from one index of an axis to the next, as a tag says: of an array, at `at`."""
+    sizes = call.params.get(axis)
     known: dict[str, Param] = {**call.params}
     if isinstance(sizes, Sequence):
-        known |= {
-            name: v[axis.at]
-            for name, v in call.params.items()
-            if isinstance(v, Sequence) and len(v) > axis.at
-        }
-        known["dense"] = prod(sizes[axis.at + 1 :])
+        known |= {name: v[at] for name, v in call.params.items() if isinstance(v, Sequence) and len(v) > at}
+        known["dense"] = prod(sizes[at + 1 :])
     return expression(_ARRAY.sub(r"\1", text)).of(replace(call, params=known))
 
 
 def window(p: Mapping[str, Param], start: int, end: int) -> tuple[int, dict[str, Param]]:
     """The part of an image that rows of a result need: the elements before it, and its parameters."""
-    stride, top, in_h = _number(p, "stride_h"), _number(p, "pad_top", 0), _number(p, "in_h")
+    stride, top, in_h = number(p, "stride_h"), number(p, "pad_top", 0), number(p, "in_h")
     first = start * stride - top
     skipped = min(max(first, 0), in_h - 1)
-    last = (end - 1) * stride - top + (_number(p, "k_h") - 1) * _number(p, "dilation_h")
+    last = (end - 1) * stride - top + (number(p, "k_h") - 1) * number(p, "dilation_h")
     rows = min(last, in_h - 1) - skipped + 1
     if rows < 1 or first >= in_h:
         raise _IndivisibleError  # all of the windows are within the border
-    step = _number(p, "step_h", _number(p, "in_w") * _number(p, "in_c" if "in_c" in p else "channels"))
+    step = number(p, "step_h", number(p, "in_w") * number(p, "in_c" if "in_c" in p else "channels"))
     return skipped * step, {"in_h": rows, "out_h": end - start, "pad_top": max(-first, 0)}
 
 
@@ -269,7 +326,7 @@ def _per_output(call: Call, i: int, tag: str, extent: int) -> tuple[float, int]:
     """Elements of a packed constant for each output, and how many outputs make a block of it."""
     data = call.args[i].value.data
     match = _BLOCK.match(tag or "O")
-    if data is None or not match or is_stream(tag) or is_light(tag):
+    if data is None or not match or call.groups > 1 or is_stream(tag) or is_light(tag):
         raise _IndivisibleError
     block, unit = int(match[1] or 1), int(match[2] or match[1] or 1)
     outputs = data.shape[0]

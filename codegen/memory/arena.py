@@ -56,12 +56,13 @@ class ArenaBuffer:
 
 @dataclass(frozen=True)
 class InplaceShift:
-    """A kernel may write `output` over `input` in the step that both share, when the output starts at least
-    `distance` bytes before the input."""
+    """A kernel may write `output` over `input` in the step that both share, or a loop in all of its steps,
+    when the output starts at least `distance` bytes before the input."""
 
     output: str
     input: str
     distance: int = 0
+    is_loop: bool = False
 
 
 @dataclass(frozen=True)
@@ -149,17 +150,19 @@ def _problems(
     """Parts that can be solved one by one, for they share no step."""
     index = {buffer.name: i for i, buffer in enumerate(buffers)}
     assert len(index) == len(buffers), "two buffers have the same name"
-    distances = {(index[shift.output], index[shift.input]): shift.distance for shift in shifts}
-    assert len(distances) == len(shifts), "two shifts for the same pair"
-    outputs = {output for output, _ in distances}
+    assert len({(shift.output, shift.input) for shift in shifts}) == len(shifts), (
+        "two shifts for the same pair"
+    )
+    outputs = {shift.output for shift in shifts}
     over: dict[int, dict[tuple[int, int], int]] = {}
-    for (output, source), distance in distances.items():
-        name = buffers[source].name
-        assert distance >= 0, f"{name}: negative distance"
-        assert buffers[output].first == buffers[source].last, f"{name}: not its last use"
-        made_before = source not in outputs or buffers[source].first < buffers[source].last
+    for shift in shifts:
+        output, source, name = index[shift.output], index[shift.input], shift.input
+        assert shift.distance >= 0, f"{name}: negative distance"
+        first, last = buffers[output].first, buffers[source].last
+        assert first <= last if shift.is_loop else first == last, f"{name}: not its last use"
+        made_before = name not in outputs or buffers[source].first < last
         assert made_before, f"{name}: input and output of one step"
-        over.setdefault(output, {})[output, source] = distance
+        over.setdefault(output, {})[output, source] = shift.distance
     found: list[ArenaProblem | _CrowdedBuffers] = []
     for members in _groups(buffers):
         own = {pair: distance for i in members if i in over for pair, distance in over[i].items()}

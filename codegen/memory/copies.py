@@ -60,7 +60,7 @@ def _candidates(calls: Sequence[Scheduled], sharing: Sharing) -> list[int]:
     """The calls whose results may lie over their inputs, the largest results first."""
     results = {shift.output for shift in shifts_of(calls, sharing)}
     steps = [i for i, s in enumerate(calls) if sharing.root(s.call.args[-1].name)[0] in results]
-    overlaps = [i for i in steps if calls[i].call.overlap is not None]
+    overlaps = [i for i in steps if calls[i].call.overlap is not None and not calls[i].rows]
     count = max(1, min(_TRIED, _TRIED_CALLS // max(len(calls), 1)))
     return sorted(overlaps, key=lambda i: -calls[i].call.args[-1].type.bytes)[:count]
 

@@ -8,6 +8,7 @@ from heapq import heappop, heappush
 from itertools import pairwise
 
 from edgekit.codegen.lowering.branches import Guard, Loop
+from edgekit.codegen.lowering.row_loops import LoopedLayer, RowLoop
 from edgekit.codegen.memory.arena import ArenaBuffer, InplaceShift
 from edgekit.codegen.memory.sharing import Sharing, operands
 from edgekit.core.ir import Node
@@ -22,6 +23,7 @@ class Scheduled:
     node: Node
     scratch: str = ""  # name of its working memory
     guards: tuple[Guard | Loop, ...] = ()  # branches and loops that it is within, the outermost first
+    rows: LoopedLayer | None = None  # where it computes block by block of rows, in a loop with others
 
 
 def lifetimes(calls: Sequence[Scheduled], sharing: Sharing) -> tuple[dict[str, int], dict[str, int]]:
@@ -56,9 +58,26 @@ def touched(calls: Sequence[Scheduled], sharing: Sharing) -> dict[str, tuple[int
         touch(name, len(calls))
     for loop in dict.fromkeys(g for s in calls for g in s.guards if isinstance(g, Loop)):
         inside = [step for step, scheduled in enumerate(calls) if loop in scheduled.guards]
-        for name in _outer(calls, inside, sharing):
-            start, end = found[name]
-            found[name] = min(start, inside[0]), max(end, inside[-1])
+        _live_through(_outer(calls, inside, sharing), inside, found)
+    for rows, inside in row_loops(calls).items():
+        used = {arg.name for i in inside for arg in calls[i].call.args}
+        _live_through(used - rows.transient, inside, found)
+    return found
+
+
+def _live_through(names: Iterable[str], inside: Sequence[int], found: dict[str, tuple[int, int]]) -> None:
+    """These are there from iteration to iteration of a loop of these calls."""
+    for name in names:
+        start, end = found[name]
+        found[name] = min(start, inside[0]), max(end, inside[-1])
+
+
+def row_loops(calls: Sequence[Scheduled]) -> dict[RowLoop, list[int]]:
+    """The loops over rows, with the calls inside."""
+    found: dict[RowLoop, list[int]] = {}
+    for step, scheduled in enumerate(calls):
+        if scheduled.rows:
+            found.setdefault(scheduled.rows.loop, []).append(step)
     return found
 
 
@@ -156,4 +175,12 @@ def shifts_of(calls: Sequence[Scheduled], sharing: Sharing) -> list[InplaceShift
         made = sharing.is_free(own) and first[own] == step
         if dies and made and [root for root, _ in reads].count(source) == 1:
             found.append(InplaceShift(own, source, max(0, call.overlap + at - start)))
+    for loop, inside in row_loops(calls).items():
+        start, end = inside[0], inside[-1]
+        for result, name, distance in loop.overlaps:
+            (own, at), (source, before) = sharing.root(result), sharing.root(name)
+            made = sharing.is_free(own) and first[own] == start < last[own]
+            dies = sharing.is_free(source) and last[source] == end and first[source] < start
+            if made and dies and own != source:
+                found.append(InplaceShift(own, source, max(0, distance + at - before), is_loop=True))
     return found

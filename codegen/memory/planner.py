@@ -58,7 +58,7 @@ def assign(graph: Graph, layers: Sequence[LoweredLayer], align: int, ports: Port
         for step in layer.steps:
             if isinstance(step, Call):
                 scratch = f"{step.args[-1].name}#scratch" if step.scratch else ""
-                calls.append(Scheduled(step, layer.node, scratch, layer.guards))
+                calls.append(Scheduled(step, layer.node, scratch, layer.guards, layer.rows))
             elif isinstance(step, Join):
                 calls += [Scheduled(call, layer.node, "", layer.guards) for call in _join(step, sharing)]
     calls += copies

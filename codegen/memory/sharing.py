@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from edgekit.codegen.lowering.branches import Guard, Loop
+from edgekit.codegen.lowering.row_loops import LoopedLayer
 from edgekit.core.ir import Graph, Node
 from edgekit.core.ops import Arg, Call, Join, Step, View
 
@@ -23,6 +24,8 @@ class LoweredLayer:
     node: Node
     steps: tuple[Step, ...]
     guards: tuple[Guard | Loop, ...] = ()
+    asked: Call | None = None  # what its only call was before a kernel was selected
+    rows: LoopedLayer | None = None  # where it is computed block by block, in a loop with other layers
 
 
 def operands(step: Step) -> tuple[tuple[Arg, ...], tuple[Arg, ...]]:

@@ -108,14 +108,16 @@ def check(
 
 def check_pointer(names: Sequence[str], target: Target) -> None:
     """Refuse weights at run time where kernels or packages have them inside."""
-    what = f"a package {names[0]}" if names else f"a library for target {target.name}" if target.gpu else ""
-    if what:
-        hint = (
-            "leave out --package: the folder of the library has a CMakeLists.txt" if names else "leave it out"
+    if names:
+        reason = "its examples, self-test and classes call a run that needs no address of weights"
+        hint = "without --package, the folder has C files for any build system, and a CMakeLists.txt"
+        message = (
+            f"a package {names[0]} has its weights inside, and {reason}: --weights pointer is not for it"
         )
-        raise EdgeKitError(
-            "E0103", f"{what} has its weights inside: --weights pointer is not for it", hint=hint
-        )
+        raise EdgeKitError("E0103", message, hint=hint)
+    if target.gpu:
+        message = f"a library for target {target.name} has its weights inside, which it copies to the device"
+        raise EdgeKitError("E0103", f"{message}: --weights pointer is not for it", hint="leave it out")
 
 
 def check_entries(names: Sequence[str], entries: Collection[str]) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 
-from edgekit.codegen.compilation import build, toolchain
+from edgekit.codegen.compilation import library_objects, toolchain
 from edgekit.codegen.compilation.publish import write
 from edgekit.codegen.packages import PackageRequest
 from edgekit.codegen.packages._shared_library import platform_of
@@ -82,7 +82,14 @@ def shared_library(
     name = f"lib{program.name}_model.so"
     names = [path for path in sources(made, request.optimize) if path.endswith(".c")]
     shared = ["-shared", "-fPIC", "-nostdlib"]
-    options = [*build.BASE_FLAGS, LEVEL[request.optimize], *program.target.cflags, *shared, "-s", "-I."]
+    options = [
+        *library_objects.BASE_FLAGS,
+        LEVEL[request.optimize],
+        *program.target.cflags,
+        *shared,
+        "-s",
+        "-I.",
+    ]
     # Headers of the compiler come first: where they would go on to those of a C library, there are none.
     options += ["-isystem", str(_BIONIC), *(f"-I{folder}" for folder in includes)]
     links = [f"-Wl,-soname,{name}", "-Wl,-z,defs", "-Wl,--hash-style=both"]

@@ -9,7 +9,7 @@ from importlib.resources import files
 from typing import Any
 
 import edgekit
-from edgekit.codegen.compilation import build, sbom
+from edgekit.codegen.compilation import build, library_objects, sbom
 from edgekit.codegen.packages import Package, PackageRequest, _classes, _sample
 from edgekit.codegen.packages._platforms import platforms_of
 from edgekit.codegen.packages._words import meaning
@@ -57,8 +57,8 @@ def check(package: str, target: Target, fits: bool, examples: str) -> None:
 
 def options(request: PackageRequest) -> list[str]:
     """What the library was compiled with when it was checked, but for the processor, which the board says."""
-    own = [flag for flag in request.program.target.cflags if flag.startswith("-f")]
-    return [verify.LEVEL[request.optimize], *build.FLOATS, *own]
+    own = request.program.target.code_options
+    return [verify.LEVEL[request.optimize], *library_objects.FLOATS, *own]
 
 
 def library(request: PackageRequest) -> dict[str, bytes]:
@@ -123,10 +123,10 @@ def needs_fpu(program: Program) -> bool:
     return not {_FLOATS, _HELIUM}.isdisjoint(_needs(program))
 
 
-def package(kind: str, request: PackageRequest, files: Mapping[str, bytes]) -> Package:
-    """All in a folder that is named as the model: build systems take its name from there."""
-    name = request.program.name
-    inside = {**files, "README.md": render(request, "README.md.j2", kind=kind)}
+def package(kind: str, request: PackageRequest, files: Mapping[str, bytes], folder: str = "") -> Package:
+    """All in a folder, named as the model if nothing is said: build systems take its name from there."""
+    name = folder or request.program.name
+    inside = {**files, "README.md": render(request, "README.md.j2", kind=kind, folder=name)}
     if request.sbom:
         inside |= sbom.file(request.program, inside, request.optimize, request.compiler, kind)
     size = sum(map(len, inside.values()))

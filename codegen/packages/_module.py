@@ -11,7 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 
 import edgekit
-from edgekit.codegen.compilation import build, publish, toolchain, wasm
+from edgekit.codegen.compilation import build, library_objects, publish, toolchain, wasm
 from edgekit.codegen.execution import runner
 from edgekit.codegen.packages._text import text_of
 from edgekit.codegen.packages._weights import Part, parts
@@ -68,8 +68,8 @@ def link(
         library = build.generate(program, optimize, weights, test)
         publish.write(library, folder)
         progress(f"compiling for {program.target.name}")
-        objects = build.compile_objects(program, library, folder, compiler, optimize)
-        stack = build.stack_bound(program, folder)
+        objects = library_objects.compile_objects(program, library, folder, compiler, optimize)
+        stack = library_objects.stack_bound(program, folder)
         assert stack is not None, "the compilers of WebAssembly tell of every frame"
         stack += -stack % 16
         apart = f"{program.name}_weights.bin" in library and not segments
@@ -171,7 +171,7 @@ def _linked(
 ) -> tuple[bytes, int]:
     """Link once to learn how many pages of memory there are, and once more to state that as the most, too.
     The stack is below everything else: where it ended, an access would trap and not destroy anything."""
-    flags = [*build.BASE_FLAGS, verify.LEVEL[optimize], *program.target.cflags]
+    flags = [*library_objects.BASE_FLAGS, verify.LEVEL[optimize], *program.target.cflags]
     common = str(_BARE / "common.c")  # memcpy and memset, where a library calls them
     command = [*flags, *runner.compile_flags(program.target), "-I.", ENTRY, common, *objects]
     command += [*wasm.LINK_FLAGS, f"-Wl,-z,stack-size={stack}"]

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 import edgekit
-from edgekit.codegen.compilation import build
+from edgekit.codegen.compilation import library_objects
 from edgekit.codegen.packages import PackageRequest
 from edgekit.codegen.packages._classes import by_output, in_java
 from edgekit.codegen.packages._words import meaning
@@ -68,7 +68,7 @@ def values(
         "sizes": request.sizes,
         "compiler": request.compiler,
         "level": level.removeprefix("-O"),
-        "options": [level, *build.FLOATS, *program.target.cflags],
+        "options": [level, *library_objects.FLOATS, *program.target.cflags],
         # The same for compilers behind a list of options: those of the processor, and macros.
         "flags": [level, *(flag for flag in program.target.cflags if flag.startswith("-m"))],
         "defines": [

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 
-from edgekit.codegen.compilation import build, toolchain
+from edgekit.codegen.compilation import library_objects, toolchain
 from edgekit.codegen.compilation.publish import write
 from edgekit.codegen.packages import PackageRequest
 from edgekit.codegen.printing.render import sources
@@ -71,7 +71,13 @@ def compiled(request: PackageRequest, made: Mapping[str, bytes]) -> tuple[bytes,
     """The shared library of C files, and its suffix."""
     target = request.program.target
     compiler, place = _compiler(target), _place(target)
-    options = [*build.BASE_FLAGS, LEVEL[request.optimize], *target.cflags, *_shared(place, compiler), "-I."]
+    options = [
+        *library_objects.BASE_FLAGS,
+        LEVEL[request.optimize],
+        *target.cflags,
+        *_shared(place, compiler),
+        "-I.",
+    ]
     with tempfile.TemporaryDirectory(prefix="edgekit-") as scratch:
         folder = Path(scratch)
         write(dict(made), folder)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from edgekit.codegen.compilation import build, toolchain
+from edgekit.codegen.compilation import build, library_objects, toolchain
 from edgekit.codegen.compilation.publish import write
 from edgekit.codegen.packages import PackageRequest
 from edgekit.codegen.packages._sample import test_of
@@ -163,7 +163,7 @@ def _static_library(request: PackageRequest, program: Program) -> bytes:
     """The library's objects as an archive of Apple's linkers."""
     made = build.generate(program, request.optimize, "c", test_of(request))
     compiler, archiver = toolchain.find(program.target), toolchain.find(_archiver(program.target))
-    flags = [*build.BASE_FLAGS, LEVEL[request.optimize], *program.target.cflags, "-g0", "-I.", "-c"]
+    flags = [*library_objects.BASE_FLAGS, LEVEL[request.optimize], *program.target.cflags, "-g0", "-I.", "-c"]
     with tempfile.TemporaryDirectory(prefix="edgekit-") as scratch:
         folder = Path(scratch)
         write(dict(made), folder)

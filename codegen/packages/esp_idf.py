@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from edgekit.codegen.packages import Package, PackageRequest, _board
+from edgekit.codegen.printing.names import build_target
 from edgekit.codegen.printing.render import sources
 from edgekit.core.target import Target
 
@@ -28,7 +29,12 @@ def make(request: PackageRequest) -> Package:
             request, "idf_component.yml.j2", chip=chip_of(request.program.target)
         ),
     }
-    return _board.package("esp-idf", request, files)
+    return _board.package("esp-idf", request, files, component(request.program.name))
+
+
+def component(name: str) -> str:
+    """What ESP-IDF calls the model: the name of its folder, which is none of its own components."""
+    return f"{name}_" if name.startswith("esp_") else build_target(name, "esp-idf")
 
 
 def chip_of(target: Target) -> str:

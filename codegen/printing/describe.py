@@ -15,14 +15,16 @@ _LONGEST = 92
 
 def layer_comment(scheduled: Scheduled) -> str:
     """conv2: conv2d 3x3 s2 + relu, 8x8x12 -> 4x4x16, 27,648 MACs"""
-    call, node = scheduled.call, scheduled.node
+    rows, node = scheduled.rows, scheduled.node
+    call = rows.whole if rows else scheduled.call
     ins = [arg.type for arg in call.args[: -call.results] if arg.value.data is None]
     outs = [arg.type for arg in call.args[-call.results :]]
     is_mixed = len({type.dtype for type in (*ins, *outs)}) > 1
     given, made = (", ".join(_shape(type, is_mixed) for type in types) for types in (ins, outs))
     what = " ".join(part for part in (Instance.of(call).operator, window(call), _activation(node.op)) if part)
     macs = f", {call.macs:,} MACs" if call.macs else ""
-    text = f"{_origin(node.origin)}{what}{f', {given}' * bool(given)} -> {made}{macs}"
+    by = f", by {rows.blocks.rows} of {rows.blocks.layer.height} rows" if rows else ""
+    text = f"{_origin(node.origin)}{what}{f', {given}' * bool(given)} -> {made}{by}{macs}"
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
 

@@ -38,6 +38,15 @@ _LINKED = "c dl gcc m rt util"
 _TARGETS = {
     "cmake": f"all clean edit_cache help install package preinstall rebuild_cache test {_LINKED}",
     "meson": f"all benchmark clean coverage dist help install reconfigure scanbuild test uninstall {_LINKED}",
+    # Components of ESP-IDF 4 and 5, which one of a project replaces; esp_ and what follows is theirs, too.
+    "esp-idf": """
+        app_trace app_update asio bootloader bootloader_support bt cmock coap console cxx driver efuse
+        espcoredump esptool_py expat fatfs freemodbus freertos hal heap http_parser idf_test ieee802154 jsmn
+        json linux log lwip mbedtls mdns mqtt newlib nghttp nvs_flash nvs_sec_provider openthread
+        partition_table perfmon protocomm pthread riscv rt sdmmc soc spi_flash spiffs tcp_transport
+        tcpip_adapter tinyusb touch_element ulp unity usb vfs wear_levelling wifi_provisioning
+        wpa_supplicant xtensa
+    """,
 }
 LONGEST = 63  # characters that C99 promises to tell apart
 _LONGEST = 48

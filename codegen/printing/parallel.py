@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from edgekit.codegen.printing.literal import number
 from edgekit.codegen.program import Operand, Program, ProgramCall
 from edgekit.core.escape import Code
 from edgekit.core.types import DType
-
-_BYTES = {dtype.c: dtype.bytes for dtype in DType}
 
 
 @dataclass(frozen=True, order=True)
@@ -23,6 +22,18 @@ class _Memory:
 
 
 @dataclass(frozen=True)
+class CopiedColumns:
+    """Elements of each row of a result, from the rows of a part's own."""
+
+    ctype: Code
+    own: Code  # the address of these rows
+    result: Code  # ... and of where they are copied to
+    rows: Code
+    width: Code  # elements of a row of its own
+    stride: Code  # ... and of the result
+
+
+@dataclass(frozen=True)
 class PartTable:
     """The parts of one call."""
 
@@ -32,6 +43,7 @@ class PartTable:
     rows: tuple[Code, ...]  # ... one for each part
     fields: tuple[tuple[Code, Code], ...]  # of the parameters, those with another value than the whole has
     arguments: Code
+    copied: CopiedColumns | None = None
 
     @property
     def count(self) -> int:
@@ -98,15 +110,36 @@ def _table(
             cells = [_integer(one[i]) for one in found if isinstance(one, Sequence)]
             if any(one != size for one in cells):
                 fields.append((Code(f"{name}[{i}]"), Code(value(f"{name}_{i}", cells))))
-    arguments = []
+
+    def address(operand: Operand, name: str, shifts: Sequence[int]) -> str:
+        at = value(name, shifts)
+        return operand.address if at == "0" else f"{operand.address} + {at}"
+
+    arguments: list[str] = []
+    copied: CopiedColumns | None = None
+    columns_of = [part.columns for part in parts if part.columns]
+    starts = [0, *accumulate(part.scratch for part in parts[:-1])]  # of their working memory
     for i, operand in enumerate(line.operands):
         if i < len(line.call.args):
             scale = _scale(operand, line.call.args[i].type.dtype, dtypes)
             shifts = [int(part.shifts[i] * scale) for part in parts]
         else:
-            shifts = [sum(part.scratch for part in parts[:k]) for k in range(len(parts))]
-        at = value(f"{operand.pointer.name}_at", shifts)
-        arguments.append(operand.address if at == "0" else f"{operand.address} + {at}")
+            own = [part.columns.bytes if part.columns else 0 for part in parts]
+            shifts = [start + bytes for start, bytes in zip(starts, own, strict=True)]
+        name = f"{operand.pointer.name}_at"
+        if columns_of and i == len(line.call.args) - 1:
+            scratch = f"{line.operands[-1].address}, {value('own_at', starts)}"
+            copied = CopiedColumns(
+                Code(operand.pointer.ctype),
+                Code(f"EK_AT({operand.pointer.ctype}, {scratch})"),
+                Code(address(operand, name, shifts)),
+                Code(str(columns_of[0].rows)),
+                Code(value("width", [each.count for each in columns_of])),
+                Code(str(columns_of[0].stride)),
+            )
+            arguments.append("own")
+        elif i < len(line.kernel.pointers):
+            arguments.append(address(operand, name, shifts))
     if line.params:
         arguments.append("&params")
     rows = zip(*(values for _, values in columns), strict=True)
@@ -117,6 +150,7 @@ def _table(
         tuple(Code("{" + ", ".join(number(v, "int32_t") for v in row) + "}") for row in rows),
         tuple(fields),
         Code(", ".join(arguments)),
+        copied,
     )
 
 
@@ -128,7 +162,7 @@ def _integer(value: object) -> int:
 def _scale(operand: Operand, dtype: DType, dtypes: Mapping[str, DType]) -> float:
     """Elements that a pointer counts, for each that a shift counts."""
     stored = dtypes[operand.place.name] if operand.place.kind == "constant" else dtype
-    return stored.bytes / _BYTES[operand.pointer.ctype]
+    return stored.bytes / operand.pointer.element_bytes
 
 
 def _locals(line: ProgramCall, memory: Mapping[tuple[str, str], _Memory]) -> Iterator[Code]:

@@ -15,11 +15,11 @@ import jinja2
 import edgekit
 from edgekit.codegen.constants import BLOB_HEADER, Constant
 from edgekit.codegen.gpu import render as gpu
-from edgekit.codegen.kernels.sources import Field
 from edgekit.codegen.kernels.support_headers import support_files
 from edgekit.codegen.layer_functions import layer_functions
 from edgekit.codegen.lowering.branches import Loop
-from edgekit.codegen.printing import weights_blob
+from edgekit.codegen.lowering.row_loops import RowLoop
+from edgekit.codegen.printing import row_loops, weights_blob
 from edgekit.codegen.printing.literal import crc_table, elements, lines, stored
 from edgekit.codegen.printing.names import build_target
 from edgekit.codegen.printing.parallel import job_fields, part_tables
@@ -53,6 +53,7 @@ def render(program: Program, optimize: Optimize, weights: Weights = "auto") -> d
         "version": edgekit.__version__,
         "speed": optimize == "speed",
         "binary": binary,
+        "options": program.target.code_options,
     }
     content["CMakeLists.txt"] = _text("CMakeLists.txt.j2", cmake).encode()
     if program.target.opencl:
@@ -81,6 +82,8 @@ def _library(program: Program, optimize: Optimize, binary: bool) -> dict[str, by
     supports = {"types.h"}
     if any(c.dtype.c.startswith("ek_") for c in program.constants) or _half_ports(program):
         supports.add("half.h")
+    if any(line.rows for line in program.lines):
+        supports.add("row_blocks.h")
     if any(port.integers for port in (*program.inputs, *program.outputs)):
         supports.add("integer_port.h")
     if program.target.cores > 1:
@@ -162,9 +165,20 @@ def _values(program: Program, optimize: Optimize, binary: bool) -> Mapping[str, 
         "arguments": Code(", ".join([*(port.split("*")[-1] for port in ports), "arena"])),
         "blob": _blob_values(program) if program.by_pointer else None,
         "weight_offsets": _weight_offsets(program) if binary else [],
+        "byte_order": _little_endian(program, binary),
+        "has_rows": any(line.rows for line in program.lines),
         "has_layouts": any(c.layout for c in program.constants),
         "made": _made(program),
     }
+
+
+def _little_endian(program: Program, binary: bool) -> str:
+    """Why this library is for little-endian processors alone, and what is not; empty for portable C."""
+    if binary or program.by_pointer:
+        return f"{program.owner}_weights.bin is little-endian: run build with --weights c"
+    if program.target.isa != ("ref",) or program.target.gpu:
+        return f"target {program.target.name} is little-endian: build for target host, which is portable C"
+    return ""
 
 
 def _blob_values(program: Program) -> Mapping[str, Any]:
@@ -208,8 +222,16 @@ class _Step:
 def _steps(program: Program) -> Iterator[_Step]:
     """The calls, within the branches that they are guarded by."""
     now: list[BranchTest] = []  # of the branches that are open
+    loop: RowLoop | None = None
     turned: list[bool] = []  # is this their else?
     for number, line in enumerate([*program.lines, None]):
+        if loop and (not line or not line.rows or line.rows.loop != loop):
+            loop = None
+            yield _Step(0, Code("}"))
+        if line and line.rows and not loop:
+            loop = line.rows.loop
+            yield _Step(0, row_loops.about(loop, number + 1))
+            yield _Step(0, row_loops.opening(loop))
         tests = line.tests if line else ()
         pairs = enumerate(zip(now, tests, strict=False))
         same = next((k for k, (a, b) in pairs if a.guard != b.guard), None)
@@ -233,7 +255,7 @@ def _steps(program: Program) -> Iterator[_Step]:
         if line:
             here = () if line.call.parts else line.operands  # parts declare their own
             named = tuple(operand.named for operand in here if operand.named)
-            yield _Step(len(now), line=line, number=number, needs=named)
+            yield _Step(len(now) + bool(loop), line=line, number=number, needs=named)
 
 
 def _with_pointers(steps: Sequence[_Step]) -> list[_Step]:
@@ -342,7 +364,10 @@ def environment() -> jinja2.Environment:
     environment.filters |= {
         "data_lines": _data_lines,
         "parameter_lines": _parameter_lines,
+        "row_window": row_loops.window,
+        "row_block": row_loops.block,
         "call_arguments": _call_arguments,
+        "block_lines": _block_lines,
     }
     return environment
 
@@ -351,31 +376,43 @@ def _data_lines(constant: Constant) -> Iterator[Code]:
     return map(Code, lines(elements(constant.data) if constant.data.size else iter("0")))
 
 
+def _block_lines(line: ProgramCall, name: str, call: Code) -> Iterator[Code]:
+    """A layer inside of a loop over rows: when it is due, which rows it computes then, and the call."""
+    rows = line.rows
+    assert rows
+    due, ring = row_loops.due(rows), line.operands[len(line.call.args) - 1].named
+    yield Code(f"if ({due}) {{" if due else "{")
+    yield Code(f"    const int32_t {row_loops.ROW} = {row_loops.row(rows)};")
+    if rows.kept and ring:
+        yield Code(f"    {row_loops.keeping(rows, ring.c)}")
+    if row_loops.is_short(rows):
+        yield Code(f"    if ({row_loops.ROW} < {rows.blocks.layer.height})")
+    yield Code(f"    {'    ' * row_loops.is_short(rows)}{name}({call});")
+    yield Code("}")
+
+
 def _call_arguments(line: ProgramCall) -> Code:
     return Code(", ".join([*(operand.address for operand in line.operands), f"&{line.c}_params"]))
 
 
-def _parameter_lines(line: ProgramCall) -> Iterator[tuple[Code, str]]:
-    """The parameters of a layer: values, and their names beside them, as many on a line as fit. Names that
-    begin alike, and single words, stay together."""
+def _parameter_lines(line: ProgramCall) -> Iterator[Code]:
+    """The parameters of a layer by their names, as many on a line as fit. Names that begin alike, and single
+    words, stay together."""
     groups = [[*group] for _, group in groupby(line.params, lambda each: each[0].name.rpartition("_")[0])]
-    row: list[tuple[Field, Code]] = []
+    row: list[str] = []
     for group in groups:
-        if row and _parameter_width([*row, *group]) > _WIDTH:
-            yield _parameter_line(row)
+        fields = [f"EK_FIELD({field.name}) {value}," for field, value in group]
+        if row and _width([*row, *fields]) > _WIDTH:
+            yield Code(" ".join(row))
             row = []
-        for each in group:  # of which one line may not be enough
-            if row and _parameter_width([*row, each]) > _WIDTH:
-                yield _parameter_line(row)
+        for each in fields:  # of which one line may not be enough
+            if row and _width([*row, each]) > _WIDTH:
+                yield Code(" ".join(row))
                 row = []
             row.append(each)
     if row:
-        yield _parameter_line(row)
+        yield Code(" ".join(row))
 
 
-def _parameter_line(row: Sequence[tuple[Field, Code]]) -> tuple[Code, str]:
-    return Code(", ".join(value for _, value in row)), ", ".join(field.name for field, _ in row)
-
-
-def _parameter_width(row: Sequence[tuple[Field, Code]]) -> int:
-    return sum(map(len, _parameter_line(row))) + len("    , /*  */")
+def _width(fields: Sequence[str]) -> int:
+    return len("    " + " ".join(fields))

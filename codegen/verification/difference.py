@@ -11,8 +11,9 @@ def difference(a: Array, b: Array) -> Array:
     """|a - b| in float64, of integers exactly until the end: 2^60 + 1 is not 2^60. NaN equals NaN, inf equals
     inf, and what is not a number is infinitely far from one."""
     if a.dtype.kind in "iu" and b.dtype.kind in "iu":
-        apart: Array = np.maximum(a, b).astype(np.uint64) - np.minimum(a, b).astype(np.uint64)  # modulo 2^64
-        return apart.astype(np.float64)
+        with np.errstate(over="ignore"):  # modulo 2^64
+            apart: Array = np.maximum(a, b).astype(np.uint64) - np.minimum(a, b).astype(np.uint64)
+        return np.asarray(apart, np.float64)
     x, y = a.astype(np.float64), b.astype(np.float64)
     same = (x == y) | (np.isnan(x) & np.isnan(y))
     with np.errstate(invalid="ignore", over="ignore"):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
 from edgekit.codegen.lowering.branches import Branches, Path, branches
 from edgekit.codegen.verification.difference import difference
+from edgekit.codegen.verification.provoking import KINDS, not_finite, provoking
 from edgekit.core import simulate
 from edgekit.core.input_ranges import CHOICES
 from edgekit.core.ir import Graph
@@ -66,55 +68,82 @@ class VaryingElements:
 class RandomRun:
     """Made-up inputs, and what the simulator makes of them."""
 
-    samples: tuple[Mapping[str, Array], ...]
-    outputs: tuple[Mapping[str, Array], ...]
-    share: float  # of the output of which least is compared
+    graph: Graph
     choice: int  # of the ranges that they are from: see input_ranges
-    untaken: tuple[str, ...] = ()  # sides of branches
+    found: Branches
+    samples: tuple[Mapping[str, Array], ...] = ()
+    outputs: tuple[Mapping[str, Array], ...] = ()
+    taken: frozenset[Path] = frozenset()  # sides of branches
+    odd: Mapping[str, int] = field(default_factory=dict)  # the most elements of a value that are not finite
+    states: Mapping[str, Array] | None = None  # after these samples; None: as at the start
+
+    @cached_property
+    def share(self) -> float:
+        """Of the output of which least is compared."""
+        parts = [share for name, share in shares(self.outputs).items() if not is_count(self.graph, name)]
+        return min(parts, default=1.0)
+
+    @property
+    def untaken(self) -> tuple[str, ...]:
+        """Sides of branches that no sample takes."""
+        return named(self.graph, self.found, self.taken)
+
+    @property
+    def rated(self) -> tuple[float, int, float]:
+        return finite_share(self.outputs), -len(self.untaken), self.share
+
+    def extended(self, sample: Mapping[str, Array]) -> RandomRun:
+        """With one more sample."""
+        values = simulate.run_all(self.graph, sample, self.states)
+        return replace(
+            self,
+            samples=(*self.samples, sample),
+            outputs=(*self.outputs, {name: values[name] for name in self.graph.outputs}),
+            taken=self.taken | self.found.taken(values),
+            odd={name: max(not_finite(value), self.odd.get(name, 0)) for name, value in values.items()},
+            states={state.input: values[state.output] for state in self.graph.states} or None,
+        )
 
 
 def drawn(graph: Graph, count: int) -> RandomRun:
-    """Seeded inputs that compare as many values of the outputs as possible, within reason, and take each side
-    of every branch."""
+    """Seeded inputs that compare as many values of the outputs as possible, within reason."""
     simulate.check_work(graph)
     found = branches(graph)
-    best: RandomRun | None = None
-    score, left = (0.0, 0.0, 0.0), _WORK
+    runs, left = list[RandomRun](), _WORK
     for choice in range(CHOICES):
-        samples = tuple(simulate.random_inputs(graph, seed, choice) for seed in range(count))
-        now = _compared(graph, samples, choice, found)
-        rated = finite_share(now.outputs), -len(now.untaken), now.share
-        if best is None or rated > score:
-            best, score = now, rated
+        run = RandomRun(graph, choice, found)
+        for seed in range(count):
+            run = run.extended(simulate.random_inputs(graph, seed, choice))
+        runs.append(run)
         left -= count * work(graph)
-        if (score[0] == 1 and score[1] == 0 and score[2] >= ENOUGH) or left < 0:
+        finite, missing, share = run.rated
+        if (finite == 1 and missing == 0 and share >= ENOUGH) or left < 0:
             break
-    assert best is not None
-    # More samples, for sides that none took so far.
+    return max(runs, key=lambda run: run.rated)
+
+
+def provoked(run: RandomRun) -> RandomRun:
+    """With samples that provoke errors, and others that take sides of branches, or move elements of outputs,
+    that none did so far. Of large graphs, one sample is added."""
+    graph, left = run.graph, _WORK
+    for kind in KINDS:
+        for sample in provoking(graph, kind, run.choice):
+            left -= work(graph)
+            longer = run.extended(sample)
+            if longer.odd == run.odd:  # where more overflows, the order of sums decides what is NaN
+                run = longer
+                break
+        if left < 0:
+            break
+    count = len(run.samples)
     for seed in range(count, count + MORE_SEEDS):
         left -= work(graph)
-        if not best.untaken or left < 0:
+        if left < 0 or (run.share >= ENOUGH and not run.untaken):
             break
-        extra = simulate.random_inputs(graph, seed, seed % CHOICES)
-        more = _compared(graph, (*best.samples, extra), best.choice, found)
-        if len(more.untaken) < len(best.untaken) and finite_share(more.outputs) >= score[0]:
-            best = more
-    return best
-
-
-def _compared(
-    graph: Graph, samples: tuple[Mapping[str, Array], ...], choice: int, found: Branches
-) -> RandomRun:
-    session, outputs, taken = simulate.Session(graph), [], set[Path]()
-    for sample in samples:
-        if not graph.states:
-            session.reset()
-        values = session.run_all(sample)
-        outputs.append({name: values[name] for name in graph.outputs})
-        taken |= found.taken(values)
-    untaken = named(graph, found, taken)
-    parts = [share for name, share in shares(outputs).items() if not is_count(graph, name)]
-    return RandomRun(samples, tuple(outputs), min(parts, default=1.0), choice, untaken)
+        more = run.extended(simulate.random_inputs(graph, seed, seed % CHOICES))
+        if more.rated > run.rated:
+            run = more
+    return run
 
 
 def untaken(graph: Graph, samples: Iterable[Mapping[str, Array]]) -> tuple[str, ...]:

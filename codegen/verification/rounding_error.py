@@ -18,6 +18,7 @@ import numpy as np
 from edgekit.codegen.verification.difference import difference
 from edgekit.core import simulate
 from edgekit.core.ir import Graph, Node
+from edgekit.core.ops._linear import Linear
 from edgekit.core.ops._map import Map
 from edgekit.core.ops.cast import BitCast
 from edgekit.core.ops.while_loop import While
@@ -178,7 +179,10 @@ class _Run:
         if macs:
             if all(_are_whole(values[name]).all() for name in names):
                 return {}  # so are products and sums
-            names = [min(names[:2], key=lambda name: graph.type(name).size)]
+            factors = [name for name in names if name in node.inputs[:2]] or names
+            # The bias is a term, too: where it is large, so are the partial sums, and what they lose.
+            bias = [name for name in names if name in node.inputs[2:]] if isinstance(node.op, Linear) else []
+            names = [min(factors, key=lambda name: graph.type(name).size), *bias]
         error = unit * max(1.0 if macs else _CHAINED, float(np.sqrt(terms / 2)))
         return {name: self._scattered(values[name], error, keep=not macs) for name in names}
 

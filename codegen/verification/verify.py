@@ -21,7 +21,14 @@ from edgekit.codegen.execution.driver import (
 from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import Port, Program
 from edgekit.codegen.verification.difference import are_nan, difference
-from edgekit.codegen.verification.output_coverage import RandomRun, VaryingElements, drawn, is_count, untaken
+from edgekit.codegen.verification.output_coverage import (
+    RandomRun,
+    VaryingElements,
+    drawn,
+    is_count,
+    provoked,
+    untaken,
+)
 from edgekit.codegen.verification.rounding_error import RoundingError, has_floats, local_largest, ulp
 from edgekit.codegen.verification.selftest import MOST_RUNS, SelfTest, measured
 from edgekit.core import simulate
@@ -33,7 +40,11 @@ from edgekit.core.types import Array, DType, Type
 # What a process may take: to start, and for its operations at the slowest rate, here or emulated, by far.
 _START_SECONDS = 60
 _LEAST_RATE = {True: 1e7, False: 1e6}
-MIN_COMPARED = 0.01  # of the values of each output; of fewer, agreement says nothing
+_RANDOM = 2  # samples beside those that provoke errors
+# Of the values of each output: at least one of eleven wrong ones is compared with a probability of 95 %.
+MIN_COMPARED = 0.25
+# Operations of all samples, natively and in emulators, of more only the first two run again.
+_AGAIN = {True: 1e9, False: 2e7}
 # Errors that need no explanation: units in the last place of the largest value around, by bytes of the type.
 _TIGHT_ULPS = {8: 32, 4: 8, 2: 1, 1: 0}
 _NARROW = 0.25  # of its tolerance that a self-test may need here; elsewhere it may need more
@@ -117,9 +128,9 @@ def sample_seconds(program: Program) -> float:
     return program.graph.work / _LEAST_RATE[runner.is_native(program.target)]
 
 
-def random_samples(program: Program, count: int = 3) -> RandomRun:
-    """Seeded inputs that the model may meet: the same in every verification."""
-    return drawn(program.graph, count)
+def random_samples(program: Program) -> RandomRun:
+    """Seeded inputs that the model may meet, and such that provoke errors: the same in every verification."""
+    return provoked(drawn(program.graph, _RANDOM))
 
 
 def verify(
@@ -150,8 +161,7 @@ def verify(
         where = f"sample {i}, compiler {compiler.name}"
         faults = [meter.add(i, found[name], expected[name], where) for name, meter in meters.items()]
         raise_all([fault for fault in faults if fault])
-    if program.target.cores > 1:
-        _compare_cores(program, driver, compiler, samples, plain, progress)
+    _compare_bits(program, driver, compiler, samples, plain, progress)
     progress("running the self-test")
     _self_test(program, sources, driver.executable.parent, compiler)
     outputs = tuple(meter.agreement for meter in meters.values())
@@ -172,7 +182,7 @@ def _together(main: Verification, other: Verification, name: str) -> Verificatio
     )
 
 
-def _compare_cores(
+def _compare_bits(
     program: Program,
     driver: Driver,
     compiler: toolchain.Compiler,
@@ -180,12 +190,19 @@ def _compare_cores(
     expected: Sequence[Mapping[str, Array]],
     progress: Progress,
 ) -> None:
-    """Run the parts of layers by each number of threads, and the last ones first; E0601 if a bit differs."""
-    counts = range(1, program.target.cores + 1) if runner.runs_threads(program.target) else ()
-    for threads in (BACKWARDS, *counts):
-        way = f"{threads} threads" if threads > 0 else "the last parts first"
+    """Run the samples again: with other numbers in and around memory without a value; the parts of layers by
+    each number of threads, and the last ones first. E0601 if a bit differs."""
+    few = len(samples) * program.graph.work > _AGAIN[runner.is_native(program.target)]
+    ways = [
+        ("other numbers where nothing was written", driver.among_extremes(), samples[: 2 if few else None])
+    ]
+    if program.target.cores > 1:
+        ways.append(("the last parts first", driver.with_threads(BACKWARDS), samples))
+        counts = range(1, program.target.cores + 1) if runner.runs_threads(program.target) else ()
+        ways += [(f"{count} threads", driver.with_threads(count), samples) for count in counts]
+    for way, other, again in ways:
         progress(f"verifying {way}")
-        for i, found in enumerate(driver.with_threads(threads).run_each(program, samples)):
+        for i, found in enumerate(other.run_each(program, again)):
             for name, output in found.items():
                 if output.tobytes() != expected[i][name].tobytes():
                     message, where = f"output {name} has other bits with {way}", f"compiler {compiler.name}"

@@ -15,8 +15,8 @@ from edgekit.converters import files
 from edgekit.converters.caffe import FORMAT as FORMAT
 from edgekit.converters.caffe import SUFFIXES as SUFFIXES
 from edgekit.converters.caffe import ops
-from edgekit.converters.caffe.prototxt import Fields, parse
 from edgekit.converters.file_formats import protobuf
+from edgekit.converters.file_formats.text_proto import Fields, parse
 from edgekit.converters.frontend import call, check_supported, handlers, reading, tensors
 from edgekit.converters.inputs import Bindings
 from edgekit.converters.naming import named_graph

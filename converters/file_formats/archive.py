@@ -13,7 +13,7 @@ from typing import IO, Any
 
 from edgekit.converters.blame import blame
 from edgekit.converters.files import parse_json
-from edgekit.core import unpacking
+from edgekit.core import files, unpacking
 from edgekit.core.errors import EdgeKitError
 
 SIGNATURE = b"PK\x03\x04"
@@ -72,8 +72,8 @@ class Archive:
 def opened(path: Path) -> Iterator[Archive]:
     """The archive of a model, closed again at the end."""
     try:
-        with path.open("rb") as stream:
-            yield _archive(stream, path.stat().st_size, path.name)
+        with files.opened(path) as stream:
+            yield _archive(stream, files.size_of(stream), path.name)
     except OSError as error:
         raise EdgeKitError("E0104", f"cannot read {path}: {error.strerror}") from None
 

@@ -68,6 +68,16 @@ class Message:
                 raise self._wrong(field)
         return [v - (1 << 64) if v >> 63 else v for v in found]
 
+    def fixed(self, field: int) -> int:
+        """A fixed32 or fixed64."""
+        contents = self.fields.get(field)
+        if not contents:
+            return 0
+        kind, content = contents[-1]
+        if isinstance(content, int) or kind == _BYTES:
+            raise self._wrong(field)
+        return int.from_bytes(content, "little")
+
     def number(self, field: int, default: float = 0.0) -> float:
         """A float or a double."""
         contents = self.fields.get(field)
@@ -90,7 +100,7 @@ class Message:
 
     def data(self, field: int) -> memoryview:
         """Bytes."""
-        found = list(self._contents(field))
+        found = list(self.contents(field))
         return found[-1] if found else memoryview(b"")
 
     def text(self, field: int, default: str = "") -> str:
@@ -99,7 +109,7 @@ class Message:
 
     def texts(self, field: int) -> list[str]:
         try:
-            return [bytes(content).decode() for content in self._contents(field)]
+            return [bytes(content).decode() for content in self.contents(field)]
         except UnicodeDecodeError:
             raise EdgeKitError("E0401", f"field {field} is no text", self.where) from None
 
@@ -108,16 +118,21 @@ class Message:
         return Message(self.data(field), self.where)
 
     def messages(self, field: int) -> list[Message]:
-        return [Message(content, self.where) for content in self._contents(field)]
+        return [Message(content, self.where) for content in self.contents(field)]
 
-    def __contains__(self, field: int) -> bool:
-        return field in self.fields
-
-    def _contents(self, field: int) -> Iterator[memoryview]:
+    def contents(self, field: int) -> Iterator[memoryview]:
+        """Each occurrence of bytes."""
         for kind, content in self.fields.get(field, ()):
             if isinstance(content, int) or kind != _BYTES:
                 raise self._wrong(field)
             yield content
+
+    def entries(self, field: int) -> Mapping[str, Message]:
+        """A map from text to messages, which is stored as messages of both."""
+        return {entry.text(1): entry.message(2) for entry in self.messages(field)}
+
+    def __contains__(self, field: int) -> bool:
+        return field in self.fields
 
     def _varint(self, at: int) -> tuple[int, int]:
         value = shift = 0

@@ -50,6 +50,9 @@ class StoredTensor:
     def array(self) -> Array:
         return files.array(self.raw, self.dtype, self.shape, self.where, offset=self.begin)
 
+    def groups(self) -> None:
+        """Integers with scales, of which the format has none."""
+
 
 def tensors(raw: bytes, file: str) -> dict[str, StoredTensor]:
     """The tensors of a file by name. They have to fill it from the header to the end, each byte once."""

@@ -151,7 +151,8 @@ def _first_call(layer: KerasLayer, nodes: Sequence[Any]) -> int:
     """Keras 2 counts how a model with inputs of its own was made as its call 0, and leaves it out."""
     parts = list(layer.inner()) if layer.kind in MODELS else []
     is_older = bool(nodes) and not isinstance(nodes[0], dict)
-    return 1 if is_older and parts and parts[0].kind == INPUT else 0
+    has_inputs = bool(parts) and (parts[0].kind == INPUT or "batch_input_shape" in parts[0].config)
+    return 1 if is_older and has_inputs else 0
 
 
 def _arguments(node: Any, name: str) -> tuple[list[Any], dict[str, Any]]:

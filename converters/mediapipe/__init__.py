@@ -2,3 +2,4 @@
 
 FORMAT = "MediaPipe task bundle"
 SUFFIXES = (".task",)
+HOLDS = ("tflite",)

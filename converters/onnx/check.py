@@ -14,6 +14,7 @@ import onnx
 from google.protobuf.message import Message
 from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, defs
 
+from edgekit.converters.onnx.nodes import graphs_in
 from edgekit.core.errors import EdgeKitError, raise_all
 from edgekit.core.types import DType, Type
 
@@ -171,7 +172,7 @@ def _node_faults(
         for text in (*_attribute_faults(node), *_signature_faults(node, opsets)):
             yield EdgeKitError("E0401", f"{node.op_type}: {text}", where)
         for attribute in node.attribute:
-            for graph in (attribute.g, *attribute.graphs):  # one that is not there is empty
+            for graph in graphs_in(attribute):
                 yield from _graph_faults(graph, outer | known, opsets)
         for name in node.output:
             if name in known:
@@ -310,7 +311,7 @@ def _expansion(model: ModelProto) -> None:
                 sizes[key] = measure(functions[key].node, depth + 1)
             inside, below = sizes.get(key, (0, 0))
             for attribute in node.attribute:
-                for graph in (attribute.g, *attribute.graphs):
+                for graph in graphs_in(attribute):
                     more, deeper = measure(graph.node, depth)
                     inside, below = inside + more, max(below, deeper)
             total, height = total + 1 + inside, max(height, below + (key in functions))

@@ -15,7 +15,7 @@ from onnx import ModelProto, SparseTensorProto, TensorProto, ValueInfoProto, num
 from edgekit.converters.blame import blame
 from edgekit.converters.inputs import Bindings
 from edgekit.converters.onnx.check import messages
-from edgekit.core import fixed
+from edgekit.core import files, fixed
 from edgekit.core.builder import absurd
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Source
@@ -34,14 +34,7 @@ _WRITTEN_WIDE: dict[int, DType] = {
 
 def load(path: Path) -> tuple[ModelProto, Source]:
     """A model without its external data, and where it came from."""
-    try:
-        if path.exists() and not path.is_file():
-            raise EdgeKitError("E0104", f"cannot read {path}: it is not a regular file")
-        if path.stat().st_size >= _MAX_FILE:
-            raise EdgeKitError("E0402", f"{path.name} has 2 GiB or more", hint="export with external data")
-        raw = path.read_bytes()
-    except OSError as error:
-        raise EdgeKitError("E0104", f"cannot read {path}: {error.strerror}") from None
+    raw = files.read(path, _MAX_FILE - 1, hint="export with external data")
     model = ModelProto()
     try:
         model.ParseFromString(raw)
@@ -72,7 +65,7 @@ def load_external(model: ModelProto, folder: Path) -> None:
         if left[path] < 0:
             raise EdgeKitError("E0404", f"external data {path.name!r} are read over and over", where)
         try:
-            with path.open("rb") as file:
+            with files.opened(path, folder.resolve()) as file:
                 file.seek(offset)
                 tensor.raw_data = file.read(length)
         except OSError as error:

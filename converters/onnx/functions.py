@@ -11,6 +11,7 @@ import onnx
 from onnx import AttributeProto, FunctionProto, NodeProto, defs
 
 from edgekit.converters.onnx.check import domain_of
+from edgekit.converters.onnx.nodes import graphs_in
 from edgekit.core.types import Type
 
 
@@ -74,7 +75,7 @@ def _bound(node: NodeProto, given: Mapping[str, AttributeProto], absent: set[str
             continue
         copy = bound.attribute.add()
         copy.CopyFrom(attribute)
-        for graph in (*([copy.g] if copy.HasField("g") else []), *copy.graphs):
+        for graph in graphs_in(copy):
             inner = [_bound(n, given, absent) for n in graph.node]
             del graph.node[:]
             graph.node.extend(inner)

@@ -7,10 +7,11 @@ import inspect
 import pkgutil
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
+from weakref import ref
 
 import numpy as np
 import onnx
@@ -32,6 +33,8 @@ from edgekit.converters.onnx.check import (
     opsets_of,
 )
 from edgekit.converters.onnx.functions import bound_nodes, has_schema_function, schema_function
+from edgekit.converters.onnx.masked_assignment import chosen_by_masks
+from edgekit.converters.onnx.nodes import graphs_in, names_read
 from edgekit.converters.onnx.tensor_list import Edge
 from edgekit.converters.semantics import selected_rows
 from edgekit.converters.semantics.keras_paths import NamedOperator, layer_paths
@@ -68,11 +71,13 @@ def convert(
     max_iterations: int | None = None,
     name: str = "",
     reference: bool = False,
+    source: Source | None = None,
 ) -> Graph:
-    """Convert a model. `shapes` binds dynamic inputs, `dims` dimensions by name, `constants` fixes inputs to
-    values; a batch dimension that is not bound is 1. Where ONNX Runtime and onnx's reference evaluator
-    differ, models follow the runtime that exporters test with, unless `reference` asks for the other."""
-    source = Source(format="onnx")
+    """Convert a model, or messages that come from `source`. `shapes` binds dynamic inputs, `dims`
+    dimensions by name, `constants` fixes inputs to values; a batch dimension that is not bound is 1. Where
+    ONNX Runtime and onnx's reference evaluator differ, models follow the runtime that exporters test with,
+    unless `reference` asks for the other."""
+    source = source or Source(format="onnx")
     # Hostile constants overflow and divide by zero while they fold; that is no news for a user.
     with blame(""), np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -103,6 +108,25 @@ def handlers() -> Mapping[tuple[str, str], Handler]:
     return found
 
 
+@dataclass
+class ImportedNodes:
+    """Nodes that are being imported: those of a graph or of a function's body."""
+
+    nodes: Sequence[NodeProto]
+    scope: Mapping[str, Edge]
+    outputs: Sequence[str]
+    place: int = 0  # of the current node
+    # Of the graphs that it holds, such as a loop's steps, as far as its handler keeps them.
+    results: list[ref[Edge]] = field(default_factory=list)
+
+    def needed(self) -> Iterator[str]:
+        """The edges that this node or a later one reads."""
+        names = {*self.outputs, *(name for node in self.nodes[self.place :] for name in names_read(node))}
+        kept = (edge for one in self.results if (edge := one()) is not None)
+        for edge in (*kept, *(self.scope[name] for name in names if name in self.scope)):
+            yield from (x.name for x in ((edge,) if isinstance(edge, Tensor) else edge.items))
+
+
 class OnnxImporter:
     """One conversion: the graph so far, and what each ONNX name stands for."""
 
@@ -122,6 +146,7 @@ class OnnxImporter:
         self.functions = {function_key(f): f for f in model.functions}
         self.inputs: list[str] = []  # of the graph, those that --const fixes left out
         self.scope: dict[str, Edge] = {}  # of the nodes that are being imported
+        self.levels: list[ImportedNodes] = []  # those, and the ones around them
         self.nested = 0  # graphs of attributes that are being imported, one in the other
         self.unrolled = 0  # nodes of such graphs, once for each time that they were imported
         self.paths = _keras_paths(model)
@@ -133,8 +158,9 @@ class OnnxImporter:
             raise_all(self._all_unsupported())
         scope: dict[str, Edge] = {}
         self.inputs = self._bind_inputs(graph, scope)
-        self.import_nodes(graph.node, scope)
-        tensors = {name: x for name, x in scope.items() if isinstance(x, Tensor)}
+        outputs = [value.name for value in graph.output]
+        self.import_nodes(chosen_by_masks(graph), scope, outputs)
+        tensors = {name: x for name, x in scope.items() if isinstance(x, Tensor) and x.is_there}
         outputs = [(value.name, tensors[value.name]) for value in graph.output if value.name in tensors]
         if len(outputs) < len(graph.output):
             missing = next(value.name for value in graph.output if value.name not in tensors)
@@ -165,7 +191,7 @@ class OnnxImporter:
             here = origin + label(node, i)
             key = function_key(node)
             for attribute in node.attribute if is_deep else ():
-                for inner in (*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs):
+                for inner in graphs_in(attribute):
                     yield from self._unsupported(inner.node, opsets, seen, here + "/", is_deep=True)
             if key[:2] in handlers() or has_schema_function(node, opsets):
                 continue
@@ -183,6 +209,7 @@ class OnnxImporter:
         given |= {t.values.name: file.sparse(t) for t in graph.sparse_initializer}
         size = sum(data.nbytes for data in given.values())
         self.builder = Builder(given=size, nodes=len(graph.node))
+        self.builder.needed = lambda: (name for level in self.levels for name in level.needed())
         for name, data in given.items():
             scope[name] = self.const(data, name)
         inputs = []
@@ -210,11 +237,16 @@ class OnnxImporter:
     def const(self, data: Array, hint: str) -> Tensor:
         return Tensor(self.builder, self.builder.const(data, hint=hint))
 
-    def import_nodes(self, nodes: Iterable[NodeProto], scope: dict[str, Edge], origin: str = "") -> None:
+    def import_nodes(
+        self, nodes: Iterable[NodeProto], scope: dict[str, Edge], outputs: Sequence[str], origin: str = ""
+    ) -> None:
         """Convert nodes in order; `scope` maps ONNX names to edges and receives the results."""
         outer, self.scope = self.scope, scope
+        self.levels.append(level := ImportedNodes([*nodes], scope, outputs))
         try:
-            for i, node in enumerate(nodes):
+            for i, node in enumerate(level.nodes):
+                level.place = i
+                level.results.clear()
                 here = f"{origin}/{label(node, i)}" if origin else label(node, i)
                 self.builder.origin = here if origin else self.paths.get(node.name) or here
                 with blame(f"node {here}"):
@@ -229,6 +261,7 @@ class OnnxImporter:
                     named = zip(node.output, results, strict=False)
                     scope.update((name, x) for name, x in named if name and x is not None)
         finally:
+            self.levels.pop()
             self.scope = outer
 
     def subgraph(self, graph: GraphProto, inputs: Sequence[Edge], part: str = "") -> list[Any]:
@@ -241,11 +274,14 @@ class OnnxImporter:
         self._count(1)
         self.nested += 1
         try:
-            self.import_nodes(graph.node, scope, f"{origin}/{part}" if part else origin)
+            outputs = [value.name for value in graph.output]
+            self.import_nodes(graph.node, scope, outputs, f"{origin}/{part}" if part else origin)
         finally:
             self.nested -= 1
             self.builder.origin = origin
-        return [scope[value.name] for value in graph.output]
+        results = [scope[name] for name in outputs]
+        self.levels[-1].results += map(ref, results)
+        return results
 
     def _count(self, nodes: int) -> None:
         """Refuse loops that go on and on."""
@@ -300,7 +336,8 @@ class OnnxImporter:
         self.opsets = outer | opsets_of(body)
         scope = {name: x for name, x in zip(body.input, inputs, strict=False) if x is not None}
         try:
-            self.import_nodes(bound_nodes(body, node, set(body.input) - set(scope)), scope, origin)
+            nodes = bound_nodes(body, node, set(body.input) - set(scope))
+            self.import_nodes(nodes, scope, body.output, origin)
         finally:
             self.opsets = outer
         return [scope.get(name) for name in body.output]

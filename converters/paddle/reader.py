@@ -39,6 +39,10 @@ _IGNORED = {
     *("moving_rate", "workspace_size_mb", "exhaustive_search", "use_addto", "force_cpu", "place_type"),
     *("scale_in", "scale_out", "scale_x", "scale_y", "scale_weights", "scale_in_eltwise"),
 }
+# Passes leave what belongs to a fused activation where none is fused: numbers, and what says that they count.
+_SWITCHES = {"fuse_brelu_threshold": "fuse_brelu"} | dict.fromkeys(
+    ("fuse_alpha", "fuse_beta"), "fuse_activation"
+)
 
 
 def sniff(path: Path, head: bytes) -> bool:
@@ -186,7 +190,8 @@ def _settings(op: Operator, handler: Handler) -> Iterator[tuple[str, Any]]:
     """The attributes that matter. Operators that older Paddle could fuse say that nothing is, and most say
     whether they train, whether or not it makes a difference."""
     for key, value in op.attributes.items():
-        idle = key.startswith("fuse_") and not value
+        switch = _SWITCHES.get(key)
+        idle = key.startswith("fuse_") and not (op.attributes.get(switch) if switch else value)
         idle = idle or value == "AnyLayout"
         idle = idle or (key == "is_test" and key not in signature(handler).parameters)
         if key not in _IGNORED and not idle:

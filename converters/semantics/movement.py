@@ -45,6 +45,11 @@ def part(x: Tensor, axis: int, start: int, size: int, step: int = 1) -> Tensor:
     return box(x, starts, sizes, [step if i == axis else 1 for i in range(x.rank)])
 
 
+def transposed(x: Tensor, wanted: bool = True) -> Tensor:
+    """Matrices transposed: the last two dimensions swapped, if that is wanted; a vector as it is."""
+    return x.transpose(*range(x.rank - 2), x.rank - 1, x.rank - 2) if wanted and x.rank > 1 else x
+
+
 def expand(x: Tensor, shape: Sequence[int]) -> Tensor:
     """Broadcast as numpy does: dimensions of size 1 in `shape` keep what x has."""
     try:

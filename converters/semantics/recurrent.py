@@ -159,10 +159,10 @@ def _unrolled(layer: RecurrentLayer, gates: Tensor, step: Step) -> Result:
         new_h, new_c = step(part(gates, 0, t, 1).reshape(batch, width), h, c)
         results[t] = new_h
         if layer.lengths is not None:
-            goes_on = layer.lengths.like(t).apply(Less(), layer.lengths.reshape(batch, 1))
-            results[t] = where(goes_on, new_h, 0)
-            new_h = where(goes_on, new_h, h)
-            new_c = None if new_c is None or c is None else where(goes_on, new_c, c)
+            is_inside = layer.lengths.like(t).apply(Less(), layer.lengths.reshape(batch, 1))
+            results[t] = where(is_inside, new_h, 0)
+            new_h = where(is_inside, new_h, h)
+            new_c = None if new_c is None or c is None else where(is_inside, new_c, c)
         h, c = new_h, new_c
     rows = [results[t].reshape(1, batch, layer.size) for t in range(steps)]
     y = concat(rows, 0) if rows else gates.like(np.zeros((0, batch, layer.size)))

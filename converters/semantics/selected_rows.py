@@ -25,7 +25,7 @@ from edgekit.core.ops.concat import Concat
 from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.expand import Expand
 from edgekit.core.ops.gather import Gather, GatherND
-from edgekit.core.ops.logic import Less
+from edgekit.core.ops.logic import Less, Where
 from edgekit.core.ops.matmul import MatMul
 from edgekit.core.ops.max_roi_pool import MaxRoiPool
 from edgekit.core.ops.non_max_suppression import NonMaxSuppression
@@ -39,7 +39,7 @@ from edgekit.core.ops.roi_align import RoiAlign
 from edgekit.core.ops.slice import Slice
 from edgekit.core.ops.softmax import Softmax
 from edgekit.core.ops.transpose import Transpose
-from edgekit.core.types import DType, Type
+from edgekit.core.types import Array, DType, Type
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,7 @@ def trace(builder: Builder, padded: Collection[str] = ()) -> Found:
             found |= dict.fromkeys(selected, SelectedRows(int(axis), count, most, by, blank=True))
             if mixed := _selects_from(node, found):
                 found |= dict.fromkeys(node.outputs, mixed)
-        elif any(name in found for name in node.inputs):
-            rows = _after(builder, node, found)
+        elif any(name in found for name in node.inputs) and (rows := _after(builder, node, found)):
             found |= {name: rows for name in node.outputs if name not in padded}
     return found
 
@@ -186,15 +185,34 @@ def _free(name: str, taken: Sequence[str]) -> str:
 
 def _used(x: Tensor, rows: SelectedRows) -> Tensor:
     """Which cells along the axis are selected rows, for broadcasting to x."""
+    numbers = _numbers(x.type, rows)
+    count = cast(Tensor(x.builder, rows.count), DType.of(numbers.dtype))
+    return x.new(numbers).apply(Less(), count)
+
+
+def _numbers(x: Type, rows: SelectedRows) -> Array:
+    """The rows along the axis, as they are compared with the count."""
     shape = [-1 if i == rows.axis else 1 for i in range(x.rank)]
     dtype = DType.S16 if x.shape[rows.axis] < 1 << 15 else DType.S32
     numbers = np.arange(x.shape[rows.axis], dtype=dtype.numpy)
     numbers[rows.most :] = np.iinfo(dtype.numpy).max
-    return x.new(numbers.reshape(shape)).apply(Less(), cast(Tensor(x.builder, rows.count), dtype))
+    return numbers.reshape(shape)
 
 
-def _after(builder: Builder, node: Node, found: Found) -> SelectedRows | MixedRows:
-    """What a node makes of selected rows."""
+def _blanks(builder: Builder, node: Node, rows: SelectedRows) -> bool:
+    """Does it make unused rows of its second operand 0, as `filled` does?"""
+    condition, x, other = node.inputs
+    made = {name: one for one in builder.nodes for name in one.outputs}
+    less, value = made.get(condition), builder.data(other)
+    if less is None or not isinstance(less.op, Less) or value is None or value.any():
+        return False
+    numbers, count = builder.data(less.inputs[0]), less.inputs[1]
+    is_count = rows.count in (count, *(made[count].inputs if count in made else ()))
+    return is_count and numbers is not None and np.array_equal(numbers, _numbers(builder.type(x), rows))
+
+
+def _after(builder: Builder, node: Node, found: Found) -> SelectedRows | MixedRows | None:
+    """What a node makes of selected rows; None where its result has no such rows."""
     ins = [builder.type(name) for name in node.inputs]
     known = {i: found[name] for i, name in enumerate(node.inputs) if name in found}
     mixed = [rows for rows in known.values() if isinstance(rows, MixedRows)]
@@ -203,6 +221,11 @@ def _after(builder: Builder, node: Node, found: Found) -> SelectedRows | MixedRo
     operands = {i: rows for i, rows in known.items() if isinstance(rows, SelectedRows)}
     try:
         out = builder.type(node.outputs[0])
+        rows = next(iter(operands.values()))
+        if isinstance(node.op, Reduce) and _adds_up(node.op, rows):
+            return None
+        if isinstance(node.op, Where) and [*operands] == [1] and _blanks(builder, node, rows):
+            return replace(rows, blank=True)
         found_by = [_through(node.op, i, rows, ins, out, operands) for i, rows in operands.items()]
         results = [rows for rows in found_by if rows is not None]
         if len({(rows.axis, rows.count, rows.most) for rows in results}) != 1:
@@ -211,6 +234,11 @@ def _after(builder: Builder, node: Node, found: Found) -> SelectedRows | MixedRo
         first = next(iter(operands.values()))
         return MixedRows(type(node.op).__name__, node.origin, first.by, first.count)
     return replace(results[0], blank=all(rows.blank for rows in results))
+
+
+def _adds_up(op: Reduce, rows: SelectedRows) -> bool:
+    """Is it a sum over unused rows that are 0, and over selected ones?"""
+    return op.kind == "sum" and rows.axis in op.axes and rows.blank
 
 
 def _through(

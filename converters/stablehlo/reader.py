@@ -36,7 +36,7 @@ from edgekit.core.types import DType
 
 _START = re.compile(rb"^(module\s*((@|attributes)[^\n]*)?\{|func\.func\b)", re.MULTILINE)
 _MAX_STEPS = 1 << 16  # functions may call each other twice, and those again
-_MAX_ROUNDS = 1 << 11  # of a loop: each is code of its own
+_MAX_ROUNDS = 1 << 11  # of a loop: each becomes layers of its own
 _MAX_TEXT = 1 << 29
 _NO_HANDLER = "docs/frontends.md lists what is read of StableHLO; jax2onnx may write the rest as ONNX"
 _CALLS = ("call", "composite")
@@ -198,8 +198,8 @@ class StablehloImporter:
         for _ in range(_MAX_ROUNDS):
             self._count()
             inner = {**scope, **dict(zip(names, values, strict=True))}
-            (goes_on,) = self._part(condition, inner)
-            if not bool(goes_on.tensor.constant("how often a loop runs").all()):
+            (holds,) = self._part(condition, inner)
+            if not bool(holds.tensor.constant("how often a loop runs").all()):
                 return values
             values = self._part(body, inner)
         raise EdgeKitError("E0402", f"a loop of more than {_MAX_ROUNDS} iterations is not unrolled")

@@ -19,6 +19,8 @@ TYPES = {
     16: DType.U16,
 }
 
+COMPLEX64 = 8  # pairs of float32 along one more dimension
+
 # In the order of their numbers; what has no handler is refused by its name.
 _NAMES = """
 ADD AVERAGE_POOL_2D CONCATENATION CONV_2D DEPTHWISE_CONV_2D DEPTH_TO_SPACE DEQUANTIZE EMBEDDING_LOOKUP FLOOR

@@ -7,26 +7,27 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from itertools import count
 from math import inf
 from pathlib import Path
 
 import numpy as np
 
+from edgekit.converters import files
 from edgekit.converters.blame import HINT
 from edgekit.converters.inputs import Bindings
 from edgekit.converters.naming import ModelState, named_graph
+from edgekit.converters.semantics.control_flow import branch, loop
 from edgekit.converters.semantics.keras_paths import NamedOperator, layer_paths
 from edgekit.converters.tensor import Tensor
 from edgekit.converters.tflite import FORMAT as FORMAT
 from edgekit.converters.tflite import SUFFIXES as SUFFIXES
 from edgekit.converters.tflite import ops
-from edgekit.converters.tflite.codes import OPERATORS, TYPES
-from edgekit.converters.tflite.control_flow import KINDS as CONTROL_FLOW
-from edgekit.converters.tflite.control_flow import MAX_RUNS, resolved
+from edgekit.converters.tflite.codes import COMPLEX64, OPERATORS, TYPES
 from edgekit.converters.tflite.file import Table, root, stored
 from edgekit.converters.tflite.layer import TfliteLayer, labelled
+from edgekit.converters.tflite.ops.complex_numbers import by_parts
 from edgekit.converters.tflite.signature import EntryPoint, chosen
 from edgekit.converters.tflite.sparse import dense, is_sparse
 from edgekit.converters.tflite.variables import KINDS as VARIABLES
@@ -42,6 +43,10 @@ KEEPS_LOOPS = True
 HAS_SIGNATURES = True
 # Whose integers a quantized model keeps where the engines differ, and the name of their rules of rounding.
 PROFILES = {"litert": "tfl", "tflm": "tflm"}
+
+
+CONTROL_FLOW = ("IF", "WHILE")
+MAX_RUNS = 4000  # of subgraphs, in loops that are unrolled
 
 
 def sniff(path: Path, head: bytes) -> bool:
@@ -62,7 +67,7 @@ def convert(
     """Convert a model; `shapes` binds dynamic dimensions, of which only the batch is bound by itself. A
     `signature` is an entry of the file, by its name."""
     return convert_bytes(
-        model.read_bytes(),
+        files.read(model),
         model,
         shapes=shapes,
         dims=dims,
@@ -251,7 +256,13 @@ class TfliteImporter:
         operands = [x for i in self._indices(op, 1) if (x := self._tensor(i, scope))]
         results = self._indices(op, 2)
         options, limit = op.table(4) or Table(_EMPTY, 4), self.bindings.max_iterations
-        made = resolved(kind, options, operands, self._run, self._unchanged, limit)
+        if not operands:
+            raise EdgeKitError("E0401", f"{kind} has no operand")
+        first, second = (partial(self._run, options.integer(i)) for i in (0, 1))
+        if kind == "IF":
+            made = branch(operands[0], first, second, operands[1:])
+        else:
+            made = loop(first, second, operands, self._unchanged(options.integer(1)), limit)
         if len(made) != len(results):
             raise EdgeKitError("E0401", f"{kind} computes {len(made)} results, the file says {len(results)}")
         for i, x in zip(results, made, strict=True):
@@ -315,9 +326,11 @@ class TfliteImporter:
         tensor = self.tensors[i]
         where = f"tensor {self._name(i)}"
         code = tensor.integer(1, "b")
+        shape = tuple(int(d) for d in tensor.array(0, "<i4"))
+        if code == COMPLEX64 and not input:
+            code, shape = 0, (*shape, 2)
         if code not in TYPES:
             raise EdgeKitError("E0204", f"element type {code} is not supported", where)
-        shape = tuple(int(d) for d in tensor.array(0, "<i4"))
         signature = [int(d) for d in tensor.array(7, "<i4")]
         if input:
             # Where no signature says what may vary, the shape is only what the model was converted with.
@@ -368,6 +381,9 @@ class TfliteImporter:
             self.builder.values[name] = initial
             scope[i] = Tensor(self.builder, name)
         return scope[i]
+
+    def _is_complex(self, i: int) -> bool:
+        return self.tensors[i].integer(1, "b") == COMPLEX64
 
     def _is_variable(self, i: int) -> bool:
         """Does the tensor keep its content from run to run?"""
@@ -420,7 +436,10 @@ class TfliteImporter:
         _check_operands(handler, kind, name, inputs, results)
         try:
             with np.errstate(all="ignore"):  # what overflows is refused where it matters
-                made = handler(layer, *inputs)
+                if any(are_complex := [i >= 0 and self._is_complex(i) for i in operands][: len(inputs)]):
+                    made = by_parts(kind, handler, layer, inputs, are_complex)
+                else:
+                    made = handler(layer, *inputs)
         except EdgeKitError as error:
             error.where = error.where or f"node {name}"
             raise
@@ -445,6 +464,9 @@ class TfliteImporter:
         tensor = self._tensor(i, scope)
         if tensor is None:
             raise EdgeKitError("E0401", "an output of the graph is left out")
+        if self._is_complex(i):
+            hint = "REAL, IMAG or COMPLEX_ABS in the model make real numbers of them"
+            raise EdgeKitError("E0204", f"output {self._name(i)} has complex numbers", hint=hint)
         return self._name(i), tensor
 
 

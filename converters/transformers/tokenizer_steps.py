@@ -26,13 +26,15 @@ _SCHEMES = {"always": "always", "first": "first", "never": "never"}
 _MODERN = Words(any_case=True, any_prefix=True, spaced_digits=False, line_ends=True)
 _THREE_DIGITS = Words(any_case=True, any_prefix=True, digits=3, spaced_digits=False, line_ends=True)
 _ONE_DIGIT = Words(any_case=True, any_prefix=True, digits=1, spaced_digits=False, line_ends=True)
+QWEN2 = _ANY_CASE + r"\p{N}" + _REST  # and 3
+LLAMA3 = _ANY_CASE + r"\p{N}{1,3}" + _REST  # and SmolLM 3
 # The regular expressions of pre-tokenizers that are read, each as what it does.
 PATTERNS: Mapping[str, Words] = {
     _GPT2: Words(),
     _GPT2.replace("'(?:[sdmt]|ll|ve|re)", "'s|'t|'re|'ve|'m|'ll|'d"): Words(),
-    _ANY_CASE + r"\p{N}" + _REST: _ONE_DIGIT,  # Qwen 2 and 3
+    QWEN2: _ONE_DIGIT,
     _ANY_CASE + r"\p{N}+" + _REST: _MODERN,
-    _ANY_CASE + r"\p{N}{1,3}" + _REST: _THREE_DIGITS,  # Llama 3, SmolLM 3
+    LLAMA3: _THREE_DIGITS,
     _POSSESSIVE: _THREE_DIGITS,  # GPT-4
 }
 

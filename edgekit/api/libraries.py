@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
+from typing import Literal
 
 from edgekit.api import notebook_progress
 from edgekit.api.models import Model, convert, target_of
@@ -32,6 +33,9 @@ from edgekit.core.types import Array
 from edgekit.deprecation import renamed_keyword
 from edgekit.samples import arrays
 
+# What a library is made for: small or fast code, or the least memory to work in.
+Goal = Literal["size", "speed", "ram"]
+
 
 @renamed_keyword("sample", "samples")
 @renamed_keyword("tell", "progress")
@@ -41,7 +45,7 @@ def build(
     folder: str | PathLike[str] | None = None,
     *,
     target: str | Target = "host",
-    optimize: Optimize = "speed",
+    optimize: Goal = "speed",
     weights: Weights = "auto",
     ports: Ports = "caller",
     verify: bool | None = None,
@@ -58,30 +62,32 @@ def build(
     progress: Progress = notebook_progress.show,
 ) -> Report:
     """Write a C library, after it was compiled, measured, and compared with the simulator. `folder` is by
-    default one with the model's name. `weights` are C text or a binary file, or with "pointer" a file whose
-    content each run is given: see docs/memory.md. `ports`: the caller has the memory of inputs and outputs,
-    or they are parts of the arena, which takes less. `verify`: False leaves the comparison out, True fails
-    where it cannot be done. `package` names packages to make of it ("npm", "zephyr"), `helpers` what to add
-    to them ("image", "audio"), and `classes` what the values of an output are called there. `samples` are
-    typical inputs: the first sixteen are compared, too, beside seeded random ones, and the first one is what
-    the examples of packages classify, by default one of the self-test's. `entries` are other graphs of the
-    model by name, {"prefill": graph}; they share its weights and states: see docs/entries.md. With
-    `layer_hook` it calls a function of yours behind each layer. With `cores` layers have so many parts at
-    most, which several cores may run at once: see docs/cores.md. Weights take at most `weight_growth` times
-    their bytes, in forms that are faster; 0: what the flash holds, or twice as much where the target has none
-    of its own. `sbom` adds a software bill of materials (CycloneDX). `force` overwrites files that were
-    changed or come from elsewhere. `progress` is called with a message for each step."""
-    wanted = _of_cores(_growing(target_of(target), weight_growth), cores)
+    default one with the model's name. `optimize`: code is small or fast, or with "ram" fast in the least
+    memory, where layers run row by row: see docs/memory.md. `weights` are C text or a binary file, or with
+    "pointer" a file whose content each run is given: see there, too. `ports`: the caller has the memory of
+    inputs and outputs, or they are parts of the arena, which takes less. `verify`: False leaves the
+    comparison out, True fails where it cannot be done. `package` names packages to make of it ("npm",
+    "zephyr"), `helpers` what to add to them ("image", "audio"), and `classes` what the values of an output
+    are called there. `samples` are typical inputs: the first sixteen are compared, too, beside seeded
+    random ones, and the first one is what the examples of packages classify, by default one of the
+    self-test's. `entries` are other graphs of the model by name, {"prefill": graph}; they share its weights
+    and states: see docs/entries.md. With `layer_hook` it calls a function of yours behind each layer. With
+    `cores` layers have so many parts at most, which several cores may run at once: see docs/cores.md.
+    Weights take at most `weight_growth` times their bytes, in forms that are faster; 0: what the flash
+    holds, or twice as much where the target has none of its own. `sbom` adds a software bill of materials
+    (CycloneDX). `force` overwrites files that were changed or come from elsewhere. `progress` is called
+    with a message for each step."""
+    wanted = least_ram(_of_cores(growing(target_of(target), weight_growth), cores), optimize)
     if layer_hook:
         wanted = replace(wanted, layer_hook=True)
     progress("reading the model")
     graph = convert(model)
     given = typical(graph, samples)
-    return library.build(
+    report = library.build(
         graph,
         wanted,
         None if folder is None else Path(folder),
-        optimize=optimize,
+        optimize=code_for(optimize),
         weights=weights,
         ports=ports,
         check=verify,
@@ -94,6 +100,7 @@ def build(
         force=force,
         progress=progress,
     )
+    return replace(report, optimize=optimize)
 
 
 @renamed_keyword("tell", "progress")
@@ -131,7 +138,7 @@ def verify(
     *,
     target: str | Target = "host",
     inputs: Inputs | None = None,
-    optimize: Optimize = "speed",
+    optimize: Goal = "speed",
     ports: Ports = "caller",
     cores: int = 1,
     entries: Mapping[str, Model] | None = None,
@@ -140,13 +147,13 @@ def verify(
     """Compare compiled code with the simulator, on these inputs or on seeded random ones; EdgeKitError where
     an output is further off than rounding explains, or where runs with 1 to `cores` threads differ in a
     bit. `entries` of the same library, as `build` takes them, are compared on random inputs."""
-    wanted = _of_cores(target_of(target), cores)
+    wanted = least_ram(_of_cores(target_of(target), cores), optimize)
     graph = convert(model)
     samples = None if inputs is None else list(samples_of(graph, inputs))
     return library.verify(
         graph,
         wanted,
-        optimize=optimize,
+        optimize=code_for(optimize),
         ports=ports,
         samples=samples,
         entries=_graphs(entries),
@@ -169,7 +176,7 @@ def bench(
     """What one run of the compiled code costs: time where it runs natively, else executed instructions.
     `layers`: each layer's share of it, too, from runs of their own. `entries` of the same library, as `build`
     takes them, are measured one by one."""
-    graph, wanted, others = convert(model), _growing(target_of(target), weight_growth), _graphs(entries)
+    graph, wanted, others = convert(model), growing(target_of(target), weight_growth), _graphs(entries)
 
     def with_layers(found: Bench, graph: Graph) -> Bench:
         costs = layer_costs(graph, wanted, optimize=optimize, progress=progress) if layers else ()
@@ -185,23 +192,39 @@ def estimate(
     model: Model,
     *,
     target: str | Target = "host",
-    optimize: Optimize = "speed",
+    optimize: Goal = "speed",
     ports: Ports = "caller",
     count: bool = False,
     weight_growth: float = 0.0,
     entries: Mapping[str, Model] | None = None,
+    device: str = "",
 ) -> Estimate:
     """What the library of a model takes of flash and memory, to the byte, and about how many instructions a
     run takes, where kernels are calibrated; `count` counts them in an emulator. `entries` are in the library,
-    too, as `build` takes them. Nothing is written."""
+    too, as `build` takes them. For a target with a path for GPUs, `device` (h200, or a .toml file) adds the
+    microseconds of each kernel there. Nothing is written."""
     return estimation.estimate(
         convert(model),
-        _growing(target_of(target), weight_growth),
-        optimize=optimize,
+        least_ram(growing(target_of(target), weight_growth), optimize),
+        optimize=code_for(optimize),
         ports=ports,
         count=count,
         entries=_graphs(entries),
+        device=device,
     )
+
+
+def code_for(goal: Goal) -> Optimize:
+    """What code is optimized for."""
+    return "speed" if goal == "ram" else goal
+
+
+def least_ram(target: Target, goal: Goal) -> Target:
+    """The target, for libraries that work in the least memory if that is the goal."""
+    if goal == "ram" and target.gpu:
+        hint = "a target for processors, such as host or cortex-m4"
+        raise EdgeKitError("E0103", f"target {target.name} is for GPUs: it has no --optimize ram", hint=hint)
+    return replace(target, least_ram=True) if goal == "ram" else target
 
 
 def _graphs(entries: Mapping[str, Model] | None) -> dict[str, Graph]:
@@ -219,7 +242,7 @@ def _of_cores(target: Target, cores: int) -> Target:
     return replace(target, cores=cores) if cores > 1 else target
 
 
-def _growing(target: Target, growth: float) -> Target:
+def growing(target: Target, growth: float) -> Target:
     """The target, with a bound for what weights take."""
     if growth and not 1 <= growth < math.inf:
         hint = "1 is the least that weights take, 2 lets them take twice as much"

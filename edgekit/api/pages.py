@@ -7,7 +7,7 @@ from pathlib import Path
 
 from edgekit.api import notebook_progress
 from edgekit.api.insight import diff
-from edgekit.api.libraries import bench, estimate
+from edgekit.api.libraries import bench, estimate, growing
 from edgekit.api.models import Model, convert, target_of
 from edgekit.api.samples import Inputs
 from edgekit.codegen.memory.sharing import Ports
@@ -44,15 +44,13 @@ def report(
     this one was quantized from, to show what each layer loses on these inputs or on seeded random ones.
     `layers` measures each layer; `count` counts instructions instead of estimating them. `page` is by default
     the model's name with .html."""
-    graph, wanted = convert(model), target_of(target)
+    graph, wanted = convert(model), growing(target_of(target), weight_growth)
     path = Path(f"{graph.name}.html" if page is None else page)
     pages.check_destination(path)
 
     def figures_of(model: Model) -> LibraryFigures:
         progress("compiling")
-        found = estimate(
-            model, target=wanted, optimize=optimize, ports=ports, count=count, weight_growth=weight_growth
-        )
+        found = estimate(model, target=wanted, optimize=optimize, ports=ports, count=count)
         return LibraryFigures.of(found, wanted, optimize)
 
     old = None
@@ -62,19 +60,12 @@ def report(
         old = library_page.summary(figures_of(before))
     figures, costs = figures_of(graph), []
     if layers:
-        found = bench(
-            graph,
-            target=wanted,
-            optimize=optimize,
-            layers=True,
-            weight_growth=weight_growth,
-            progress=progress,
-        )
+        found = bench(graph, target=wanted, optimize=optimize, layers=True, progress=progress)
         costs.append(library_page.measured(found.layers, f"measured on {found.target} by {found.compiler}"))
     difference = None
     if reference is not None:
         difference = diff(reference, graph, inputs, order="graph", progress=progress)
-    pages.save(path, library_page.render(figures, PageOptions(costs, old, graph, difference)))
+    pages.save(path, library_page.render(figures, PageOptions(costs, old, graph, difference, ports=ports)))
     return PageWritten(str(path), library_page.summary(figures))
 
 
@@ -95,7 +86,7 @@ def profile(
     that of numbers whose lines name none. `page` is an HTML file to write, which needs the model."""
     if unit not in tuple(Unit):
         raise EdgeKitError("E0103", f"unknown unit {unit}", hint=f"one of {', '.join(Unit)}")
-    file, wanted = Path(log), target_of(target)
+    file, wanted = Path(log), growing(target_of(target), weight_growth)
     text = layer_log.read(file)
     if model is None:
         if page is not None:
@@ -105,7 +96,7 @@ def profile(
         pages.check_destination(Path(page))
     graph = convert(model)
     progress("compiling")
-    found = estimate(graph, target=wanted, optimize=optimize, weight_growth=weight_growth)
+    found = estimate(graph, target=wanted, optimize=optimize)
     assert found.map is not None
     layers = found.map.layers
     optional = [layer.name for layer in layers if layer.is_optional]
@@ -116,7 +107,7 @@ def profile(
     if page is not None:
         how = f"printed by the device, median of {made.runs} runs in {file.name}"
         title = f"Device, {made.unit}"
-        costs = LayerCosts(title, how, tuple(layer.measured for layer in made.layers))
+        costs = LayerCosts(title, made.unit, how, tuple(layer.measured for layer in made.layers))
         figures = LibraryFigures.of(found, wanted, optimize)
         pages.save(Path(page), library_page.render(figures, PageOptions([costs], None, graph)))
     return made

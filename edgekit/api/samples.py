@@ -33,7 +33,7 @@ def read_labels(path: str | PathLike[str]) -> Array:
 
 def labels_of(given: Array) -> Array:
     """Class numbers of what a caller gives for labels."""
-    return labels(array(given), "labels=")
+    return labels(array(given, "labels"), "labels=")
 
 
 def random_samples(graph: Graph) -> Sequence[Mapping[str, Array]]:
@@ -72,7 +72,7 @@ def named_inputs(graph: Graph, inputs: Inputs) -> Mapping[str, Array]:
     if isinstance(inputs, str | PathLike):
         return arrays.load(Path(inputs), graph)
     if isinstance(inputs, Mapping):
-        return {str(name): array(x) for name, x in inputs.items()}
+        return {str(name): array(x, f"input {name}") for name, x in inputs.items()}
     if is_array(inputs):
         return one_array(graph, inputs)
     return joined(graph, BatchedSamples.of(graph, inputs))

@@ -62,17 +62,11 @@ def quantize_model(
     that were found are returned: see `Quantization.verdict`."""
     progress("reading the model")
     graph = convert_wide(model)
+    if "target" in options:
+        options["target"] = target_of(options["target"])
     chosen = replace(settings, **options)
     if chosen.is_calibrated and (wide := widened_floats(graph)) is not graph:
         graph = simplify(wide)
-    if graph.states and chosen.is_calibrated:
-        names = ", ".join(state.input for state in graph.states[:4]) + ", ..." * (len(graph.states) > 4)
-        raise EdgeKitError(
-            "E0210",
-            f"{graph.name} has states ({names}), which cannot be {chosen.activations or chosen.dtype} yet",
-            hint="--activations dynamic chooses scales in each run, --activations float32 makes integers of "
-            "weights alone, --dtype bf16 or f16 halves them",
-        )
     if samples is None and chosen.is_calibrated:
         types = ", ".join(f"{name} {graph.type(name)}" for name in graph.inputs)
         raise EdgeKitError(

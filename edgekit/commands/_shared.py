@@ -26,6 +26,14 @@ class Optimize(StrEnum):
     SPEED = "speed"
 
 
+class Goal(StrEnum):
+    """What a library is made for: its code, or what it works in."""
+
+    SIZE = "size"
+    SPEED = "speed"
+    RAM = "ram"
+
+
 class Ports(StrEnum):
     """Whose memory inputs and outputs are in."""
 
@@ -84,7 +92,12 @@ SignatureOption = Annotated[
 ]
 Signature = Annotated[
     str,
-    option("--signature", group=INPUTS, metavar="NAME", help="Entry point of a TFLite file with several."),
+    option(
+        "--signature",
+        group=INPUTS,
+        metavar="NAME",
+        help="Entry point of a TFLite file or SavedModel that has several.",
+    ),
 ]
 WideWeights = Annotated[
     bool,
@@ -169,6 +182,14 @@ RunnerOption = Annotated[
 ]
 OptimizeOption = Annotated[
     Optimize, option("--optimize", group=CODE, help="Optimize code for size or speed.")
+]
+GoalOption = Annotated[
+    Goal,
+    option(
+        "--optimize",
+        group=CODE,
+        help="Optimize code for size or speed; ram: code for speed, in the least memory.",
+    ),
 ]
 PortsOption = Annotated[
     Ports,

@@ -16,12 +16,12 @@ from edgekit.commands._shared import (
     Cores,
     Dims,
     Entries,
+    Goal,
+    GoalOption,
     Json,
     MaxIterations,
     Model,
     Name,
-    Optimize,
-    OptimizeOption,
     Ports,
     PortsOption,
     Shapes,
@@ -67,7 +67,7 @@ def build(
     model: Model,
     output: Annotated[str, written("FOLDER", "Default: the model's name."), settings.WRITES] = "",
     target: TargetName = "host",
-    optimize: OptimizeOption = Optimize.SPEED,
+    optimize: GoalOption = Goal.SPEED,
     weights: Annotated[
         Weights,
         typer.Option(
@@ -136,14 +136,17 @@ def build(
     edgekit build digits.onnx                              # for this machine, into digits/
     edgekit build digits.onnx -t cortex-m4 -o lib          # for a Cortex-M4, into lib/
     edgekit build digits.ek --optimize size --ports arena  # least flash, inputs in the arena
+    edgekit build camera.ek --optimize ram                 # least RAM: layers run row by row
     edgekit build digits.ek -t wasm32 --package npm        # with a package for npm
     edgekit build tiny-llama --entry prefill:tokens=16     # with a second run function, for prompts
     edgekit build digits.ek --report digits.html             # with a report to look at
     """
     from edgekit import api
+    from edgekit.api.libraries import code_for, growing, least_ram
+    from edgekit.api.models import target_of
     from edgekit.codegen.execution import processor
     from edgekit.codegen.text.tables import left_out
-    from edgekit.core import target as targets
+    from edgekit.format_notes import formats_note
     from edgekit.integer_ports import float_ports_note
     from edgekit.reports import library_page, pages, results
 
@@ -181,10 +184,14 @@ def build(
             progress=progress,
         )
     if report:
-        figures = library_page.LibraryFigures.of(found, targets.load(target), optimize.value)
-        pages.save(Path(report), library_page.render(figures, library_page.PageOptions(graph=graph)))
+        wanted = least_ram(growing(target_of(target), weight_growth), optimize.value)
+        figures = library_page.LibraryFigures.of(found, wanted, code_for(optimize.value))
+        options = library_page.PageOptions(graph=graph, ports=ports.value)
+        pages.save(Path(report), library_page.render(figures, options))
     emit("build", found, results.build(found, verbose=verbose), json)
     note_left_open(model, graph)
+    if note := formats_note(graph, target_of(target)):
+        console.say(f"note: {note}")
     if note := float_ports_note(graph, found.working_bytes, model):
         console.say(f"note: {note}")
     native = processor.native().name

@@ -70,7 +70,7 @@ def diff(
         first, second = (api.convert(m, **bound) if m in new else api.load(m) for m in (a, b))
         found = api.diff(first, second, data or None, order=order.value, progress=progress)
     if report:
-        comparison_page.save(Path(report), found, [Path(a).name, Path(b).name])
+        pages.save(Path(report), comparison_page.render(found, [Path(a).name, Path(b).name]))
     emit("diff", found, results.difference(found), json)
     for warning in found.warnings:
         console.say(f"warning: {warning}")

@@ -12,10 +12,10 @@ from edgekit.commands._shared import (
     Consts,
     Dims,
     Entries,
+    Goal,
+    GoalOption,
     Json,
     Model,
-    Optimize,
-    OptimizeOption,
     Ports,
     PortsOption,
     Shapes,
@@ -35,11 +35,17 @@ PANEL = Panel.LIBRARIES
 def estimate(
     model: Model,
     target: TargetName = "host",
-    optimize: OptimizeOption = Optimize.SPEED,
+    optimize: GoalOption = Goal.SPEED,
     ports: PortsOption = Ports.CALLER,
     count: Annotated[
         bool, typer.Option("--count/--no-count", help="Count instructions exactly, in an emulator; slower.")
     ] = False,
+    device: Annotated[
+        str,
+        typer.Option(
+            help="Estimate the time of a run on this GPU, too: its name, such as h200, or a .toml file."
+        ),
+    ] = "",
     entry: Entries = None,
     shape: Shapes = None,
     dim: Dims = None,
@@ -54,6 +60,7 @@ def estimate(
 
     edgekit estimate digits.onnx -t cortex-m4
     edgekit estimate digits.onnx -t stm32f407 --count  # instructions to the last one, slower
+    edgekit estimate digits.onnx -t webgpu --device h200  # microseconds of each kernel, and what bounds it
     """
     from edgekit import api
     from edgekit.integer_ports import float_ports_note
@@ -73,6 +80,7 @@ def estimate(
             count=count,
             weight_growth=weight_growth,
             entries=entries,
+            device=device,
         )
     emit("estimate", found, footprint.estimate(found), json)
     if note := float_ports_note(graph, found.ram_bytes, model):

@@ -27,6 +27,7 @@ from edgekit.commands._shared import (
     emit,
     note_left_open,
     page,
+    target_option,
     title,
     written,
 )
@@ -110,6 +111,9 @@ def quantize(
         ),
     ] = "",
     data: CalibrationData = "",
+    target: Annotated[
+        str, target_option("Machine that layers are to be fast on; default: machines with an FPU.")
+    ] = "",
     calibrate: Annotated[
         Calibrate,
         typer.Option("--calibrate", help="Method that chooses ranges; auto: the best for each tensor."),
@@ -117,7 +121,9 @@ def quantize(
     budget: Annotated[
         str,
         typer.Option(
-            "--budget", metavar="20", help="Time for --calibrate auto, in float passes over the data, about."
+            "--budget",
+            metavar="20",
+            help="Time for all of it with --calibrate auto, in float passes over the data.",
         ),
     ] = "20",
     io: Annotated[
@@ -165,7 +171,7 @@ def quantize(
     edgekit quantize digits.onnx --data calib.npz --min-sqnr 25dB -o small.ek
     """
     from edgekit import api
-    from edgekit.api.models import check_graph_path
+    from edgekit.api.models import check_graph_path, target_of
     from edgekit.reports import comparison_page, pages
     from edgekit.reports import results as words
 
@@ -178,6 +184,7 @@ def quantize(
         kv_cache=kv_cache,
         calibrate=calibrate.value,
         passes=settings.count(budget, "--budget", 1),
+        target=target_of(target) if target else "",
         io=io.value,
         formats=tuple(formats.split(",")),
         strict_int8=strict_int8,
@@ -205,7 +212,10 @@ def quantize(
         distance = api.diff(graph, made, data or None, most=_REPORTED, progress=progress) if report else None
     api.save(made, path)
     if distance:
-        comparison_page.save(Path(report), distance, [Path(model).name, Path(path).name], found.warnings)
+        names = [Path(model).name, Path(path).name]
+        pages.save(
+            Path(report), comparison_page.render(distance, names, found.warnings, words.quality(found))
+        )
     emit("quantize", words.Quantized(path, found), words.quantization(path, found), json)
     note_left_open(model, graph)
     if dtype != chosen.dtype:

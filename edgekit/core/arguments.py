@@ -43,9 +43,10 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(function)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
+        hints = _hints(function)
         for name, value in takes.bind(*args, **kwargs).arguments.items():
             if takes.parameters[name].kind is not Parameter.VAR_KEYWORD:
-                _check(name, value, _hints(function)[name])
+                _check(name, value, hints.get(name, Any))  # self has none
         return function(*args, **kwargs)
 
     return wrapper
@@ -58,19 +59,23 @@ def check_fields(settings: Any) -> None:
         _check(field.name, getattr(settings, field.name), hints[field.name])
 
 
-def array(x: Any) -> Array:
-    """What a tensor on any device, or something like an array, holds."""
+def array(x: Any, name: str = "an argument") -> Array:
+    """What a tensor on any device, or something like an array, holds; `name` is what users call it."""
     x = x.detach().cpu() if hasattr(x, "detach") else x  # of torch, which need not be installed
     try:
         found = np.asarray(x)
     except (ValueError, TypeError):  # lists of several lengths, a bfloat16 of torch
         found = np.empty(0, object)
-    if found.dtype.hasobject:
-        kind = type(x).__name__
-        raise EdgeKitError(
-            "E0102", f"a {kind} is given that is no array", hint="numpy.stack makes one of many"
-        )
-    return found
+    if not found.dtype.hasobject:
+        return found
+    message, hint = (
+        f"{name} is a {type(x).__name__} that is no array of numbers",
+        "numpy.stack makes one of many",
+    )
+    dtype = getattr(x, "dtype", None)
+    if dtype is not None and not isinstance(dtype, np.dtype):
+        message, hint = f"{name} is {dtype}, which numpy does not have", "x.float() has the same numbers"
+    raise EdgeKitError("E0102", message, hint=hint)
 
 
 @cache

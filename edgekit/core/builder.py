@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -26,6 +26,9 @@ _MAX_STEPS = 1 << 16
 _MAX_STEPS_GROWTH = 16  # of what a model holds
 _FREE_FOLD_WORK, _FOLD_WORK_PER_BYTE = 1 << 33, 64
 _FREE_FOLD_BYTES, _FOLD_BYTES_PER_BYTE = 1 << 28, 8
+_SMALL = 64  # elements of constants that are shared, and never dropped
+_GROWTH = 4.0  # of what constants take when the limit is met, until all are there
+_DROPS = 64  # times that dead constants are looked for, while as many bytes as are allowed are made
 # Formats of weights alone, and the elements from which on it counts that they are widened.
 _NARROW = (DType.F16, DType.BF16, DType.S8, DType.U8, DType.S4, DType.U4)
 MIN_NARROW = 64
@@ -55,6 +58,11 @@ class Builder:
         self._max_steps = max(_MAX_STEPS, _MAX_STEPS_GROWTH * nodes)
         self._given = given + sum(v.data.nbytes for v in self.values.values() if v.data is not None)
         self._fold_work = self._fold_bytes = 0
+        # What a reader still needs of the constants that it has names of; it drops none without.
+        self.needed: Callable[[], Iterable[str]] | None = None
+        self._made: dict[str, str] = {}  # computed constants, by the layer that made each
+        self._folded: dict[tuple[str, tuple[str, ...]], tuple[str, ...]] = {}  # results, by operator as text
+        self._dropped_at = 0  # bytes that were left
 
     def fresh(self, hint: str) -> str:
         """A name that nothing has yet."""
@@ -74,15 +82,16 @@ class Builder:
         dtype = like.dtype if isinstance(like, np.ndarray) else like
         array = np.asarray(data, dtype)
         array = np.ascontiguousarray(array).reshape(array.shape)  # ascontiguousarray makes scalars 1-d
-        key = (array.tobytes(), str(array.dtype), array.shape) if array.size <= 64 else None
+        key = (array.tobytes(), str(array.dtype), array.shape) if array.size <= _SMALL else None
         if key is not None and key in self._constants:
             return self._constants[key]
         name = self.fresh(hint or f"{self.origin}_constant".lstrip("_"))
         if hint in self.values:  # made of it, with another content
             self._sources[name] = self._sources.get(hint, hint)
         array.flags.writeable = False
-        self.values[name] = Value(type_of(array), array)
         self._charge(array.nbytes)
+        self.values[name] = Value(type_of(array), array)
+        self._made[name] = self.origin
         if key is not None:
             self._constants[key] = name
         return name
@@ -131,6 +140,10 @@ class Builder:
         is_constant = (
             bool(inputs) and all(x is not None for x in data) and (op.is_data_movement or quant is None)
         )
+        step = (repr(op), inputs) if is_constant else ("", inputs)  # as text: -0.0 is another number than 0.0
+        known = () if names else self._folded.get(step, ())
+        if known and self.values.keys() >= {*known}:
+            return known  # a step of an unrolled loop, such as weights that become floats
         outputs: tuple[str, ...] = ()
         for i, result in enumerate(results):
             hint = names[i] if i < len(names) else self._name_of_result(op)
@@ -153,6 +166,8 @@ class Builder:
                     array = array.copy()  # never a view: the argument may be huge
                 array.flags.writeable = False
                 self.values[name] = Value(result, array)
+                self._made[name] = self.origin
+            self._folded[step] = outputs
             return outputs
         self.nodes.append(Node(op, inputs, outputs, self.origin))
         return outputs
@@ -195,11 +210,29 @@ class Builder:
         self._check_room(size)
         self._fold_bytes += size
 
+    def _drop_dead(self, step: float) -> None:
+        """Drop computed constants that nothing needs, which layers before the current one have made. Where
+        little was made since the last time, there is none."""
+        if self.needed is None or self._fold_bytes < self._dropped_at + step:
+            return
+        used = {*self.needed(), *(name for node in self.nodes for name in node.inputs)}
+        for name, origin in [*self._made.items()]:
+            is_open = self.origin == origin or self.origin.startswith(f"{origin}/")
+            if name not in used and not is_open and self.type(name).size > _SMALL:
+                self._fold_bytes -= self.values.pop(name).type.bytes
+                del self._made[name]
+        known = self._folded.items()
+        self._folded = {key: made for key, made in known if self._made.keys() >= {*made}}
+        self._dropped_at = self._fold_bytes
+
     def _check_room(self, size: int) -> None:
-        message = f"computed constants take more than {_FREE_FOLD_BYTES >> 20} MiB"
-        reason = f"a model may compute so much, and {_FOLD_BYTES_PER_BYTE} times the constants that it holds"
         limit = _FREE_FOLD_BYTES + _FOLD_BYTES_PER_BYTE * self._given
-        limits.refuse_beyond(limit, self._fold_bytes + size, message, f"node {self.origin}", reason)
+        message = f"constants that the model computes take more than {limit >> 20:,} MiB"
+        reason = f"{_FREE_FOLD_BYTES >> 20} MiB, and {_FOLD_BYTES_PER_BYTE} times those that it holds"
+        if not limits.allows(limit, self._fold_bytes + size):
+            self._drop_dead(limit / _DROPS)
+        where, needed = f"node {self.origin}", self._fold_bytes + size
+        limits.refuse_beyond(limit, needed, message, where, reason, growth=_GROWTH)
 
     def one(self, op: Op, *inputs: str, name: str = "") -> str:
         """Apply an operator with a single result."""

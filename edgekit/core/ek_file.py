@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from edgekit.core import atomic, attributes, flatbuffer
+from edgekit.core import atomic, attributes, files, flatbuffer
 from edgekit.core.builder import absurd
 from edgekit.core.ek_tokenizer import tokenizer_of, tokenizer_record
 from edgekit.core.errors import EdgeKitError
@@ -89,8 +89,8 @@ def is_ek(path: Path) -> bool:
     """Is this an .ek file, by its name or by its first bytes? A damaged one is, too."""
     if path.suffix.lower() == SUFFIX or not path.is_file():
         return path.suffix.lower() == SUFFIX
-    with path.open("rb") as opened:
-        return opened.read(len(_SIGNATURE)) == _SIGNATURE
+    with files.opened(path) as file:
+        return file.read(len(_SIGNATURE)) == _SIGNATURE
 
 
 @cache
@@ -122,11 +122,8 @@ def _aligned(size: int) -> int:
 def _map(path: Path) -> memoryview:
     """The bytes of a plain file, mapped; devices and pipes could be endless."""
     try:
-        if not path.is_file():
-            reason = "it is not a regular file" if path.exists() else "No such file or directory"
-            raise EdgeKitError("E0104", f"cannot read {path}: {reason}")
-        with path.open("rb") as file:
-            if path.stat().st_size < _HEADER.size:
+        with files.opened(path) as file:
+            if files.size_of(file) < _HEADER.size:
                 raise _damaged(path, "it is too short")
             return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
     except (OSError, ValueError) as error:

@@ -38,16 +38,21 @@ def opened(path: Path, within: Path | None = None) -> BufferedReader:
     return os.fdopen(descriptor, "rb")
 
 
-def read(path: Path, most: int, within: Path | None = None) -> bytes:
+def read(path: Path, most: int, within: Path | None = None, hint: str = "") -> bytes:
     """All bytes of a regular file, which has `most` of them at most."""
     try:
         with opened(path, within) as file:
-            size = os.fstat(file.fileno()).st_size
+            size = size_of(file)
             if size > most:
-                raise EdgeKitError("E0402", f"{path.name} has more than {most:,} bytes")
+                raise EdgeKitError("E0402", f"{path.name} has more than {most:,} bytes", hint=hint)
             return file.read(size)  # Python makes room for as many as are asked for
     except OSError as error:
         raise EdgeKitError("E0104", f"cannot read {path}: {error.strerror}") from None
+
+
+def size_of(file: BufferedReader) -> int:
+    """The bytes of an opened file."""
+    return os.fstat(file.fileno()).st_size
 
 
 def is_within(folder: Path, path: Path) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import flatbuffers
@@ -20,16 +20,29 @@ from flatbuffers import number_types
 from edgekit.core.reasons import DamageError
 
 # A table: its fields by name. Of those that are absent in a file, scalars are their default, texts "",
-# vectors (), and tables None.
+# vectors (), and tables None. Vectors of bytes are bytes.
 Record = dict[str, Any]
 
-_FORMATS = {"bool": "?", "ubyte": "B", "uint": "I", "long": "q", "ulong": "Q", "double": "d"}
+_FORMATS = {
+    "bool": "?",
+    "byte": "b",
+    "ubyte": "B",
+    "int": "i",
+    "uint": "I",
+    "long": "q",
+    "ulong": "Q",
+    "float": "f",
+    "double": "d",
+}
 _FLAGS = {
     "bool": number_types.BoolFlags,
+    "byte": number_types.Int8Flags,
     "ubyte": number_types.Uint8Flags,
+    "int": number_types.Int32Flags,
     "uint": number_types.Uint32Flags,
     "long": number_types.Int64Flags,
     "ulong": number_types.Uint64Flags,
+    "float": number_types.Float32Flags,
     "double": number_types.Float64Flags,
 }
 _MAX_DEPTH = 32
@@ -105,9 +118,11 @@ def _write_table(builder: flatbuffers.Builder, schema: Schema, name: str, record
 def _write_value(builder: flatbuffers.Builder, schema: Schema, field: Field, value: Any) -> Any:
     """The offset of what is stored elsewhere; of a scalar, the scalar."""
     if field.vector and field.type in _FORMATS:
-        return builder.CreateNumpyVector(np.array(value, _numpy(field.type)))
+        numbers = np.frombuffer(value, np.uint8) if isinstance(value, bytes) else value
+        return builder.CreateNumpyVector(np.array(numbers, _numpy(field.type)))
     if field.vector:
-        offsets = [_write_table(builder, schema, field.type, item) for item in value]
+        item_field = replace(field, vector=False)
+        offsets = [_write_value(builder, schema, item_field, item) for item in value]
         builder.StartVector(4, len(offsets), 4)
         for offset in reversed(offsets):
             builder.PrependUOffsetTRelative(offset)
@@ -121,20 +136,22 @@ def _write_value(builder: flatbuffers.Builder, schema: Schema, field: Field, val
     return value
 
 
-def read(schema: Schema, buffer: bytes) -> Record:
-    """The record that a flatbuffer holds; ValueError where it is damaged."""
+def read(schema: Schema, buffer: bytes, shared: int = 1) -> Record:
+    """The record that a flatbuffer holds; ValueError where it is damaged. Of writers that store equal texts
+    once, each is read so many times."""
     if buffer[4:8] != schema.identifier:
         raise DamageError(f"the identifier is {buffer[4:8].hex()}, not {schema.identifier.hex()}")
-    reader = _Reader(schema, buffer)
+    reader = _Reader(schema, buffer, shared)
     return reader.table(schema.root, reader.target(0), 0)
 
 
 class _Reader:
     """Reads one buffer, and no more bytes than it has."""
 
-    def __init__(self, schema: Schema, buffer: bytes) -> None:
+    def __init__(self, schema: Schema, buffer: bytes, shared: int) -> None:
         self.schema = schema
         self.buffer = buffer
+        self.shared = shared
         self.left = len(buffer)
 
     def unpack(self, format: str, at: int) -> Any:
@@ -182,19 +199,23 @@ class _Reader:
 
     def text(self, at: int) -> str:
         size = self.unpack("I", at)
-        self.charge(4 + size)
+        self.charge((4 + size) // self.shared)
         if size > len(self.buffer) - at - 4:
             raise DamageError("a text leads out of the file")
         return self.buffer[at + 4 : at + 4 + size].decode(errors="surrogatepass")
 
-    def vector(self, type: str, at: int, depth: int) -> tuple[Any, ...]:
+    def vector(self, type: str, at: int, depth: int) -> tuple[Any, ...] | bytes:
         count = self.unpack("I", at)
         size = struct.calcsize(_FORMATS[type]) if type in _FORMATS else 4
         self.charge(4 + count * size)
         if count * size > len(self.buffer) - at - 4:
             raise DamageError("a list leads out of the file")
+        if type == "ubyte":
+            return self.buffer[at + 4 : at + 4 + count]
         if type in _FORMATS:
             return tuple(np.frombuffer(self.buffer, _numpy(type), count, at + 4).tolist())
+        if type == "string":
+            return tuple(self.text(self.target(at + 4 + 4 * i)) for i in range(count))
         return tuple(self.table(type, self.target(at + 4 + 4 * i), depth + 1) for i in range(count))
 
 

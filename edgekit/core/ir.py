@@ -134,6 +134,7 @@ class Source:
     one_sided: tuple[OneSidedBranch, ...] = ()
     counted_rows: tuple[CountedRows, ...] = ()
     measured: tuple[MeasuredTensor, ...] = ()
+    machine: str = ""  # the class of machines that formats of layers were chosen for
     removed: RemovedWork | None = field(default=None, metadata={"json": False})  # reports have it themselves
 
 

@@ -33,11 +33,14 @@ def allows(limit: float, needed: float) -> bool:
     return needed <= limit * _factor.get()
 
 
-def refuse_beyond(limit: float, needed: float, message: str, where: str = "", reason: str = "") -> None:
-    """Raise E0402 where more is needed than the limit. `reason` is a clause: what the limit is made of."""
+def refuse_beyond(
+    limit: float, needed: float, message: str, where: str = "", reason: str = "", *, growth: float = 1.0
+) -> None:
+    """Raise E0402 where more is needed than the limit. `reason` is a clause: what the limit is made of. In
+    the end, `growth` times as much may be needed as it is known by now."""
     if allows(limit, needed):
         return
-    times = math.ceil(needed / limit) if limit > 0 else 2
+    times = math.ceil(growth * needed / limit) if limit > 0 else 2
     option = f"if it is meant so: {OPTION} {max(times, 2)}"
     raise EdgeKitError("E0402", message, where, f"{reason}; {option}" if reason else option)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import tomllib
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
@@ -49,11 +50,15 @@ class Target:
     align: int = 8  # of tensors in the arena, in bytes: that of the widest element that its kernels load
     channels: int = 1  # kernels are at their best where numbers of channels are multiples of this
     compilers: tuple[str, ...] = ("cc",)
+    # What `-dumpmachine` begins with. A cc that compiles for another processor is passed over.
+    machine: str = ""
     cflags: tuple[str, ...] = ()
     runner: str = "native"  # the command that runs a program here; empty where nothing can
     runner_release: int = 0  # the first one of that emulator whose results are right
-    # What programs need of this machine's processor, as /proc/cpuinfo names it.
+    # What programs need of a processor that runs them itself, as its system names it. Where `system` is that
+    # of this machine, such a processor runs them instead of `runner`.
     cpu_flags: tuple[str, ...] = ()
+    system: str = ""  # linux, macos or windows, where programs are for no other
     emulator: str = ""  # the runner where that processor lacks some of it
     # Programs that run here without a C library start by this file of runtime_c/bare.
     startup: str = ""
@@ -65,6 +70,7 @@ class Target:
     cores: int = 1  # layers are split into so many parts at most, for libraries that run on several cores
     part_macs: int = 1 << 14  # multiplications that a part has at least: starting it takes time
     pool: str = ""  # of runtime_c/pools, for several cores: beside POSIX threads or instead
+    least_ram: bool = False  # layers may run as loops over rows, with ring buffers in between
     layer_hook: bool = False  # libraries call a function of the user's behind each layer
     # Weights may take so many times their bytes where that is faster; 0: 1.25 times on microcontrollers,
     # elsewhere what flash holds, or twice as much.
@@ -83,6 +89,11 @@ class Target:
         return Pace(self.clock, self.cycles_per_instruction, self.cycles_basis)
 
     @property
+    def code_options(self) -> tuple[str, ...]:
+        """What compilers of other processors understand, too: how code is made, without the processor."""
+        return tuple(flag for flag in self.cflags if flag.startswith("-f"))
+
+    @property
     def opencl(self) -> bool:
         """Do its libraries have a path for GPUs?"""
         return self.gpu == "opencl"
@@ -92,7 +103,7 @@ def load(name: str) -> Target:
     """The target of this name, or of a TOML file."""
     path = Path(name)
     if path.suffix == ".toml":
-        if not path.is_file():
+        if not path.exists():
             raise EdgeKitError("E0106", f"no target file {name}")
         return parse(path.stem, _text(path))
     if name not in names():
@@ -127,8 +138,10 @@ def foreign_programs(path: str) -> list[str]:
 
 
 def with_runner(target: Target, runner: str) -> Target:
-    """The same target, run by another command."""
-    return replace(target, runner=runner)
+    """The same target, run by this command and no other."""
+    if fault := _no_command(runner):
+        raise EdgeKitError("E0103", f"the runner {fault}", hint="such as --runner 'qemu-arm -cpu max'")
+    return replace(target, runner=runner, system="")
 
 
 @cache
@@ -167,12 +180,9 @@ def _check(target: Target) -> None:
         refuse(f"unknown instruction set {unknown[0]}", suggest.hint(unknown[0], sorted(_of_targets("isa"))))
     if target.isa[-1:] != ("ref",):
         refuse("isa ends with another set than ref", "ref, portable C, has a kernel for whatever is left")
-    if target.startup and target.startup not in _of_targets("startup"):
-        refuse(
-            f"unknown startup {target.startup}", suggest.hint(target.startup, sorted(_of_targets("startup")))
-        )
-    if target.pool and target.pool not in _of_targets("pool"):
-        refuse(f"unknown pool {target.pool}", suggest.hint(target.pool, sorted(_of_targets("pool"))))
+    for key in ("startup", "pool", "system"):
+        if (word := getattr(target, key)) and word not in _of_targets(key):
+            refuse(f"unknown {key} {word}", suggest.hint(word, sorted(_of_targets(key))))
     if target.board and not (len(target.board) in (2, 3) and all(map(_REGION.fullmatch, target.board))):
         refuse("board is no list of two or three regions", 'a start and a size each, such as "0x20000000 4M"')
     if target.align not in _ALIGNMENTS:
@@ -182,12 +192,23 @@ def _check(target: Target) -> None:
             refuse(f"{key} is {number}", f"from 1 to {most}")
     if not target.compilers or not all(word.strip() for word in target.compilers):
         refuse("compilers has no name, or one without a letter", 'such as ["arm-none-eabi-gcc", "clang"]')
+    for key in ("runner", "emulator"):
+        if fault := _no_command(getattr(target, key)):
+            refuse(f"{key} {fault}")
     if target.clock < 0 or target.clock > _MAX_CLOCK:
         refuse(f"clock is {target.clock}", "a number of Hz, or such as 168M")
     if not 0 <= target.weight_growth < inf:
         refuse(f"weight_growth is {target.weight_growth}", "a factor, or 0 for what flash holds")
     if not 0 <= target.cycles_per_instruction < inf:
         refuse(f"cycles_per_instruction is {target.cycles_per_instruction}", "a number that is not negative")
+
+
+def _no_command(text: str) -> str:
+    """Why this is no command; empty where it is one, or nothing."""
+    try:
+        return "" if not text or shlex.split(text) else "has no word"
+    except ValueError:
+        return f"{text:.60} has a quotation that does not end"
 
 
 _MOST = {"channels": 1 << 10, "cores": MAX_CORES, "part_macs": 1 << 40}

@@ -1,1 +1,1 @@
-"""A web page that shows what becomes of a model: EdgeKit in the browser, by Pyodide (ADR 0103)."""
+"""A web page that shows what a model costs: EdgeKit in the browser, by Pyodide (ADR 0103)."""

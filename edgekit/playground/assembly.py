@@ -15,7 +15,8 @@ from typing import Any
 
 from onnx import defs
 
-from edgekit.core.distribution import NAME
+from edgekit.core.distribution import NAME, data_file
+from edgekit.playground.session import Session
 from edgekit.reports import pages
 
 PYODIDE = "0.27.7"
@@ -48,14 +49,26 @@ def assemble(pyodide: Path, clang: Path, folder: Path) -> None:
     with zipfile.ZipFile(folder / "edgekit.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in sorted(site_packages()):
             archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
-    for source in (_HERE / "page").iterdir():
+    for source in (path for path in (_HERE / "page").iterdir() if path.suffix != ".css"):
         content = source.read_bytes()
         if source.name == "index.html":
             content = content.replace(b"REPORT_SCRIPT", script_hash().encode())
         (folder / source.name).write_bytes(content)
-    (folder / "page.css").write_text(pages.asset("page.css"), encoding="utf-8")
-    (folder / "digits.onnx").write_bytes((_HERE.parent / "digits.onnx").read_bytes())
-    (folder / "digits.npz").write_bytes((_HERE.parent / "digits.npz").read_bytes())
+    style = pages.asset("page.css") + (_HERE / "page" / "playground.css").read_text(encoding="utf-8")
+    (folder / "page.css").write_text(style, encoding="utf-8")  # one file: what is seen first comes at once
+    (folder / "digits.onnx").write_bytes(data_file("digits.onnx").read_bytes())
+    (folder / "digits.npz").write_bytes(data_file("digits.npz").read_bytes())
+    (folder / "first.html").write_text(_first(), encoding="utf-8")
+
+
+def _first() -> str:
+    """The report of the example, as a visitor gets it who asks for int8."""
+    session = Session()
+    session.open({"digits.onnx": data_file("digits.onnx").read_bytes()})
+    session.take_samples("digits.npz", data_file("digits.npz").read_bytes())
+    report = session.build("cortex-m4", "int8", "speed")["report"]
+    assert isinstance(report, str)
+    return report
 
 
 def script_hash() -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from edgekit.codegen.compilation import build, wasm
+from edgekit.codegen.compilation import build, library_objects, wasm
 from edgekit.codegen.lowering.compact_weights import fit
 from edgekit.codegen.packages import _module
 from edgekit.codegen.printing.render import Optimize
@@ -56,11 +56,11 @@ def compilation(graph: Graph) -> Compilation:
     (clang,) = (words for words in map(shlex.split, target.compilers) if words[0] == "clang")
     arguments = (
         *clang,
-        *build.BASE_FLAGS,
+        *library_objects.BASE_FLAGS,
         LEVEL[_OPTIMIZE],
         *target.cflags,
         *("-ffreestanding", "-Ibare", "-I."),
-        *(_module.ENTRY, *build.library_sources(library, _OPTIMIZE), "bare/common.c"),
+        *(_module.ENTRY, *library_objects.library_sources(library, _OPTIMIZE), "bare/common.c"),
         *(*wasm.LINK_FLAGS, f"-Wl,-z,stack-size={_STACK}"),
         *("-o", MODULE),
     )

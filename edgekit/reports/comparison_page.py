@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from edgekit.comparison.difference import (
     Difference,
@@ -29,21 +28,24 @@ _TIP = 80  # letters of a name
 _MIN_SLOT, _MAX_SLOT = 7.0, 48.0  # of a layer in the chart
 
 
-def save(path: Path, found: Difference, names: Sequence[str], told: Sequence[str] = ()) -> None:
-    """Write the page, whole or not at all. `names` are those of both models, `told` are warnings of whoever
-    made the second one."""
-    pages.save(path, render(found, names, told))
-
-
-def render(found: Difference, names: Sequence[str], told: Sequence[str] = ()) -> str:
-    """The page."""
+def render(
+    found: Difference,
+    names: Sequence[str],
+    told: Sequence[str] = (),
+    quality: Mapping[str, str] | None = None,
+) -> str:
+    """The page. `names` are those of both models. Of quantization, `told` are its warnings, and `quality` is
+    what it measured at the outputs, on more samples than layers are compared on."""
     top = _top(found.layers)
+    repeated = _repeated(found.layers)
     return pages.render(
         "difference.html.j2",
         title=" and ".join(names),
-        facts=_facts(found),
+        facts=_facts(found, quality or {f"output {d.name}": decibels(d.sqnr_db) for d in found.outputs}),
         warnings=[*told, *range_warnings(found.layers)] if told else found.warnings,
-        rows=[_row(layer, top, i < _MAX_DRAWN) for i, layer in enumerate(found.layers)],
+        rows=[
+            _row(layer, top, i < _MAX_DRAWN, layer.place in repeated) for i, layer in enumerate(found.layers)
+        ],
         chart=_chart(found.layers, top),
         width=number(_WIDTH),
         height=number(_HEIGHT),
@@ -51,9 +53,20 @@ def render(found: Difference, names: Sequence[str], told: Sequence[str] = ()) ->
     )
 
 
-def _facts(found: Difference) -> list[tuple[str, str]]:
+def _repeated(layers: Sequence[LayerDifference]) -> set[int]:
+    """The places of layers that only move values: they have the format and the noise of an earlier layer."""
+    seen, repeated = set(), set()
+    for layer in sorted(layers, key=lambda layer: layer.place):
+        facts = (layer.format, layer.scale, layer.zero, layer.sqnr_db)
+        if facts in seen and layer.alone_db == math.inf and not layer.macs:
+            repeated.add(layer.place)
+        seen.add(facts)
+    return repeated
+
+
+def _facts(found: Difference, quality: Mapping[str, str]) -> list[tuple[str, str]]:
     """What the page says first."""
-    facts = [(f"output {d.name}", decibels(d.sqnr_db)) for d in found.outputs]
+    facts = [*quality.items()]
     worst = max(found.layers, key=lambda layer: layer.noise_share or 0.0, default=None)
     if worst and worst.noise_share:
         facts.append(("culprit", f"{worst.noise_share:.0%} of the noise: {shown_name(worst)}"))
@@ -84,7 +97,7 @@ class _Row:
     macs: Cell
     bytes: Cell
     plot: Plot | None
-    is_exact: bool  # alone
+    is_repeated: bool  # what an earlier row says
     is_hot: bool  # so much is clipped that it is worth a warning
 
 
@@ -133,7 +146,7 @@ class _Chart:
     slots: tuple[_Slot, ...]
 
 
-def _row(layer: LayerDifference, top: float, drawn: bool) -> _Row:
+def _row(layer: LayerDifference, top: float, drawn: bool, is_repeated: bool) -> _Row:
     details = [] if layer.scale is None else [f"scale {layer.scale:.4g}", f"zero {layer.zero}"]
     if weights := other_weights(layer):
         details.append(weights)
@@ -152,7 +165,7 @@ def _row(layer: LayerDifference, top: float, drawn: bool) -> _Row:
         plot=plot(layer.histogram, layer.range, layer.scale, layer.format)
         if drawn and layer.histogram
         else None,
-        is_exact=layer.alone_db == math.inf,
+        is_repeated=is_repeated,
         is_hot=bool(range_warnings([layer])),
     )
 

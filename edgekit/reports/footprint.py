@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from edgekit.api import Estimate, Pruned
+from edgekit.codegen.gpu.times import RunTime
 from edgekit.reports.results import (
+    by_rows,
     compressed,
     further_entries,
     multiplications,
@@ -70,6 +72,7 @@ def estimate(found: Estimate) -> list[str]:
         *compressed(found.narrow_weights),
         *repeated(found.repeated_weights),
         ("arena", size(found.arena_bytes)),
+        *by_rows(found.row_gain),
         ("stack", f"at most {size(found.stack_bytes)}"),
         ("MACs", multiplications(found)),
         *further_entries(found.entries),
@@ -81,7 +84,13 @@ def estimate(found: Estimate) -> list[str]:
         for bank, have in found.memory.items()
         if bank in need
     ]
-    return table(rows)
+    return [*table(rows), *(_kernel_times(found.gpu.time) if found.gpu and found.gpu.time else [])]
+
+
+def _kernel_times(found: RunTime) -> list[str]:
+    """What each kernel takes on a GPU, in the order of execution, and what bounds it."""
+    rows = [(shortened(d.origin), d.kernel, f"{d.microseconds:.1f}", d.bound) for d in found.dispatches]
+    return ["", *table(rows, ("layer", "kernel", "us", "bound"), "<<><")]
 
 
 def _time(found: Estimate) -> Iterator[tuple[str, str]]:

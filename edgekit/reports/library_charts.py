@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from edgekit.codegen.library_map import LibraryMap, MappedLayer, MappedPort
+from edgekit.codegen.library_map import CATEGORIES, LibraryMap, MappedLayer, MappedPort
 from edgekit.reports.graph_layout import NODE_HEIGHT, NODE_WIDTH, layout
 from edgekit.reports.pages import fitting, number, percent, shape, short_size
 from edgekit.reports.treemap import Rect, treemap
 
-_COLOURS = 6  # of operators: all others are grey
 _CARD_COLUMNS = 25  # letters of a monospaced font on a card
 _LETTER = 6.7  # width of a letter of a picture, at most
 _TEXT_HEIGHT = 32.0  # of two lines in a block
@@ -21,13 +19,15 @@ _TREE_HEIGHT = 360.0
 _GRID_LINES = 4
 
 
-def colours(layers: Sequence[MappedLayer], weights: Sequence[float]) -> dict[str, int]:
-    """The colour of each operator: those that take most get one of their own."""
-    total: defaultdict[str, float] = defaultdict(float)
-    for layer, weight in zip(layers, weights, strict=True):
-        total[layer.operator] += weight
-    order = sorted(total, key=lambda name: (-total[name], name))
-    return {name: min(i, _COLOURS) for i, name in enumerate(order)}
+def colour(layer: MappedLayer) -> int:
+    """That of what kind of work it is."""
+    return CATEGORIES.index(layer.category)
+
+
+def legend(layers: Sequence[MappedLayer]) -> Sequence[tuple[str, int]]:
+    """The kinds of work that are there, and their colours."""
+    there = {layer.category for layer in layers}
+    return [(name, i) for i, name in enumerate(CATEGORIES) if name in there]
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class GraphPicture:
     card_height: str = number(NODE_HEIGHT)
 
 
-def graph(found: LibraryMap, colour: Mapping[str, int]) -> GraphPicture:
+def graph(found: LibraryMap) -> GraphPicture:
     """The picture of what a run computes, and from what."""
     nodes: list[MappedPort | MappedLayer] = [*found.entries, *found.layers, *found.exits]
     pairs = list(dict.fromkeys((edge.source, edge.target) for edge in found.edges))
@@ -101,7 +101,7 @@ def graph(found: LibraryMap, colour: Mapping[str, int]) -> GraphPicture:
                 fitting(node.name, _CARD_COLUMNS),
                 fitting(line, _CARD_COLUMNS),
                 tip,
-                colour[node.operator],
+                colour(node),
                 number_of,
             )
         )
@@ -185,7 +185,7 @@ class ArenaPicture:
     peak: str  # where the largest address is in use; empty without an arena
 
 
-def arena(found: LibraryMap, colour: Mapping[str, int]) -> ArenaPicture | None:
+def arena(found: LibraryMap) -> ArenaPicture | None:
     """None where nothing is in the arena."""
     if not found.arena_bytes or not found.arena:
         return None
@@ -213,7 +213,7 @@ def arena(found: LibraryMap, colour: Mapping[str, int]) -> ArenaPicture | None:
         when = f"from {_step(start, count)} to {_step(end, count)}"
         tip = f"{what}, {row.bytes:,} B at {row.offset:,}, {when}"
         writer = start - 1 if 0 < start <= count else None
-        kind = "port" if writer is None else f"k{colour[found.layers[writer].operator]}"
+        kind = "port" if writer is None else f"k{colour(found.layers[writer])}"
         kind = kind if row.type else "scratch"
         name = what if writer is None or not row.type else found.layers[writer].name
         blocks.append(Block.of(rect, name, f"{row.bytes:,} B", tip, kind, writer, rects[i + 1 :]))

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from edgekit.api import Difference, Estimate, Graph, Report
 from edgekit.codegen.cost.bench import LayerCost
 from edgekit.codegen.cost.code_size import CodeSize
 from edgekit.codegen.library_map import LibraryMap
+from edgekit.codegen.memory.sharing import Ports
+from edgekit.codegen.printing.render import Optimize
 from edgekit.core.target import Target
+from edgekit.reports import advice, pages, what_if
 from edgekit.reports import library_charts as charts
-from edgekit.reports import pages
 from edgekit.reports.build_comparison import BuildSummary, LayerSize, compared
 from edgekit.reports.pages import Cell, percent, shapes
 from edgekit.reports.quantization_table import Quantized, quantized_layers
@@ -23,6 +25,7 @@ class LayerCosts:
     """What each layer of a run takes, in the order of the layers; None where that is not known."""
 
     title: str  # of the column
+    quantity: str  # in a sentence: instructions, time
     how: str  # where the numbers come from, as a clause
     values: tuple[float | None, ...]
     digits: int = 0
@@ -41,7 +44,7 @@ class LibraryFigures:
 
     map: LibraryMap
     target: Target
-    optimize: str
+    optimize: Optimize
     code: int | None
     constants: int | None
     stack: int | None
@@ -53,7 +56,7 @@ class LibraryFigures:
     code_estimate: CodeSize | None = None  # where it was not compiled
 
     @staticmethod
-    def of(found: Report | Estimate, target: Target, optimize: str) -> LibraryFigures:
+    def of(found: Report | Estimate, target: Target, optimize: Optimize) -> LibraryFigures:
         assert found.map is not None
         verified = warning = compiler = ""
         if isinstance(found, Report):
@@ -108,9 +111,10 @@ class PageOptions:
 
     costs: Sequence[LayerCosts] = ()  # measured ones; the first decides which layers are the most expensive
     before: BuildSummary | None = None
-    graph: Graph | None = None  # its quantization
+    graph: Graph | None = None  # its quantization, and what changes to its layers would do
     difference: Difference | None = None  # to the model that was quantized
     warnings: Sequence[str] = field(default_factory=tuple)
+    ports: Ports = "caller"  # whose the memory of inputs and outputs is
 
 
 def render(figures: LibraryFigures, options: PageOptions | None = None) -> str:
@@ -119,22 +123,23 @@ def render(figures: LibraryFigures, options: PageOptions | None = None) -> str:
     found = figures.map
     costs = [*options.costs, *_known_costs(figures)]
     main = costs[0]
-    colour = charts.colours(found.layers, [main.share(i) for i in range(len(found.layers))])
     quantized = quantized_layers(options.graph, found, options.difference) if options.graph else ()
     return pages.render(
         "library.html.j2",
         title=f"{found.name} on {figures.target.name}",
         about=_about(figures),
         facts=list(_facts(figures, main)),
+        verdict=_verdict(figures),
+        advice=_advice(figures, main, options),
         warnings=[*figures.warnings, *options.warnings],
-        graph=charts.graph(found, colour),
-        legend=sorted(colour.items(), key=lambda each: (each[1], each[0])),
-        arena=charts.arena(found, colour),
+        graph=charts.graph(found),
+        legend=charts.legend(found.layers),
+        arena=charts.arena(found),
         arena_bytes=f"{found.arena_bytes:,} B",
         flash=charts.flash(found),
         removed=found.source.removed,
         costs=[(cost.title, cost.how) for cost in costs],
-        rows=list(_rows(found, costs, colour)),
+        rows=list(_rows(found, costs)),
         lengths=[_cost(main, i).bar or "0" for i in range(len(found.layers))],
         quantized=quantized,
         is_compared=options.difference is not None,
@@ -143,6 +148,25 @@ def render(figures: LibraryFigures, options: PageOptions | None = None) -> str:
         comparison=compared(options.before, summary(figures)) if options.before else None,
         data=summary(figures).as_code(),
     )
+
+
+def _verdict(figures: LibraryFigures) -> advice.Verdict:
+    about = figures.code_estimate.bytes if figures.code is None and figures.code_estimate else 0
+    need = {"flash": figures.flash + about, "ram": figures.ram}
+    parts = (("code", figures.code is not None or about), ("stack", figures.stack is not None))
+    return advice.verdict(need, figures.target, [name for name, is_known in parts if not is_known])
+
+
+def _advice(figures: LibraryFigures, main: LayerCosts, options: PageOptions) -> Sequence[advice.Advice]:
+    """The layers to begin with, and what changes to them would do, where the graph is at hand."""
+    found, graph = figures.map, options.graph
+    ranked = advice.rankings(found, figures.target, main.values, main.quantity, options.difference, graph)
+    changes: Mapping[what_if.Wanted, what_if.Change] = {}
+    if graph:
+        wanted = advice.wanted(found, ranked)
+        optimize, ports = figures.optimize, options.ports
+        changes = what_if.changes(graph, figures.target, wanted, optimize=optimize, ports=ports)
+    return advice.advice(found, ranked, changes)
 
 
 def summary(figures: LibraryFigures) -> BuildSummary:
@@ -173,8 +197,10 @@ def in_words(found: PageWritten) -> list[str]:
 def measured(costs: Sequence[LayerCost], how: str) -> LayerCosts:
     """What `bench --layers` found."""
     if any(cost.microseconds is not None for cost in costs):
-        return LayerCosts("Time, us", how, tuple(cost.microseconds for cost in costs), 2)
-    return LayerCosts("Instructions, counted", how, tuple(cost.instructions for cost in costs))
+        return LayerCosts("Time, us", "time", how, tuple(cost.microseconds for cost in costs), 2)
+    return LayerCosts(
+        "Instructions, counted", "instructions", how, tuple(cost.instructions for cost in costs)
+    )
 
 
 def _known_costs(figures: LibraryFigures) -> Iterator[LayerCosts]:
@@ -183,14 +209,15 @@ def _known_costs(figures: LibraryFigures) -> Iterator[LayerCosts]:
     if run:
         how = f"the sum is within {run.error:.1%}" if run.error else "in an emulator"
         title = f"Instructions, {'estimated' if run.error else 'counted'}"
-        yield LayerCosts(title, how, tuple(layer.instructions for layer in run.layers))
+        yield LayerCosts(title, "instructions", how, tuple(layer.instructions for layer in run.layers))
     macs = tuple(float(layer.macs) for layer in figures.map.layers)
-    yield LayerCosts("MACs", "multiply-accumulates of the layer", macs)
+    yield LayerCosts("MACs", "MACs", "multiply-accumulates of the layer", macs)
 
 
 def _about(figures: LibraryFigures) -> str:
     source = figures.map.source
-    parts = [source.file, source.format and f"({source.format})", f"optimized for {figures.optimize}"]
+    goal = figures.optimize + " and least RAM" * figures.target.least_ram
+    parts = [source.file, source.format and f"({source.format})", f"optimized for {goal}"]
     if figures.compiler:
         parts.append(f"compiled with {figures.compiler}")
     return ", ".join(filter(None, [" ".join(filter(None, parts[:2])), *parts[2:]]))
@@ -272,7 +299,7 @@ class Row:
     note: str
 
 
-def _rows(found: LibraryMap, costs: Sequence[LayerCosts], colour: dict[str, int]) -> Iterator[Row]:
+def _rows(found: LibraryMap, costs: Sequence[LayerCosts]) -> Iterator[Row]:
     run = found.run
     heaviest = max((layer.weight_bytes for layer in found.layers), default=0) or 1
     for i, layer in enumerate(found.layers):
@@ -284,7 +311,7 @@ def _rows(found: LibraryMap, costs: Sequence[LayerCosts], colour: dict[str, int]
             name=layer.name,
             origin="" if layer.origin == layer.name else layer.origin,
             operator=layer.operation,
-            colour=colour[layer.operator],
+            colour=charts.colour(layer),
             kernel=layer.kernel,
             inputs=shapes(layer.inputs),
             outputs=shapes(layer.outputs),

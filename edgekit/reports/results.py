@@ -15,6 +15,7 @@ from edgekit.comparison.difference import other_weights, shown_name
 from edgekit.comparison.noise import Distance
 from edgekit.core.distribution import install_command
 from edgekit.core.errors import EdgeKitError
+from edgekit.core.format_costs import NEUTRAL
 from edgekit.core.ir import RemovedWork
 from edgekit.core.passes.stored_weights import narrow_weights
 from edgekit.core.quality import decibels
@@ -34,7 +35,8 @@ if TYPE_CHECKING:
     )
     from edgekit.codegen.entry_summaries import EntrySummary
     from edgekit.codegen.gpu.summary import GpuSummary
-    from edgekit.quantize.outcome import MixedPrecision
+    from edgekit.codegen.program import RowGain
+    from edgekit.quantize.outcome import MixedPrecision, QuantizedLayer
 
 VERSION = 1  # of the JSON; raised when a script that reads it would break
 _MAX_NAME = 40  # letters of a layer's name in a table
@@ -157,7 +159,16 @@ def removed(found: RemovedWork | None, *, verbose: bool = False) -> list[tuple[s
 def compressed(weights: Mapping[str, int]) -> list[tuple[str, str]]:
     """Weights in a format that floats are not computed in."""
     parts = [f"{count:,} B in {name}" for name, count in weights.items()]
-    return [("weights", f"{' and '.join(parts)}, computed with as f32")] if parts else []
+    return [("weights", f"{' and '.join(parts)}, expanded to f32 in each run")] if parts else []
+
+
+def by_rows(gain: RowGain | None) -> list[tuple[str, str]]:
+    """What it costs that layers run row by row, and what an arena without would take."""
+    if not gain:
+        return []
+    loops = f"{gain.layers} layers in {gain.loops} {'loop' if gain.loops == 1 else 'loops'} over rows"
+    cost = f"about {gain.more:.1%} more instructions" if gain.more >= 0.0005 else "no more instructions"
+    return [("by rows", f"{loops}, {cost}; on whole tensors the arena takes {size(gain.whole_arena_bytes)}")]
 
 
 def repeated(weights: Mapping[str, int]) -> list[tuple[str, str]]:
@@ -183,13 +194,15 @@ def quantization(file: str, found: Quantization) -> list[str]:
         before = size(found.states_before)
         rows.append(("states", f"{size(found.states_after)} for each stream, {share:.0%} of {before}"))
     if found.calibrate:
-        data = f"{_samples(found.samples)}, {found.held_out} of them held out, --calibrate {found.calibrate}"
-        rows.append(("data", data))
+        use = "steps of one stream" if found.states_before else f"{found.held_out} of them held out"
+        rows.append(("data", f"{_samples(found.samples)}, {use}, --calibrate {found.calibrate}"))
     rows += [
         ("input", f"{shortened(name)}  {seen.low:.4g} to {seen.high:.4g}, mean {seen.mean:.4g}")
         for name, seen in found.inputs.items()
     ]
     rows += [("quality", f"{shortened(name)}  {decibels(db)}") for name, db in found.outputs.items()]
+    if found.machine and found.speedup > 0:
+        rows.append(("time", _speed(found)))
     if found.mixed:
         rows += _mixed(found, found.mixed)
     verdict = found.verdict
@@ -200,7 +213,8 @@ def quantization(file: str, found: Quantization) -> list[str]:
         )
     if verdict.text:
         rows.append(("gate", f"{'passed' if verdict.passed else 'missed'}: {verdict.text}"))
-    asked = any(x.sensitivity_db is not None for x in found.layers)
+    says = list(_saying(found.layers))
+    asked = any(x.sensitivity_db is not None for x in says)
     layers = [
         (
             shortened(x.origin or x.name),
@@ -212,10 +226,38 @@ def quantization(file: str, found: Quantization) -> list[str]:
             decibels(x.sqnr_db),
             *((f"{x.sensitivity_db:+.1f} dB" if x.sensitivity_db is not None else "",) if asked else ()),
         )
-        for x in found.layers
+        for x in says
     ]
     head = ("layer", "operator", "runs in", "scale", "zero", "range by", "SQNR", *(("in floats",) * asked))
-    return [*table(rows), "", *table(layers, head, "<<<>><>" + ">" * asked)]
+    lines = [*table(rows), "", *table(layers, head, "<<<>><>" + ">" * asked)]
+    if moves := len(found.layers) - len(says):
+        what = "layer only moves" if moves == 1 else "layers only move"
+        lines += ["", f"{moves} further {what} what is in a row above"]
+    return lines
+
+
+def quality(found: Quantization) -> dict[str, str]:
+    """The signal to noise of the outputs as quantization measured it, for a page."""
+    where = f"on {_samples(found.held_out)} held out" if found.held_out else f"on {_samples(found.samples)}"
+    return {f"output {name}": f"{decibels(db)}, {where}" for name, db in found.outputs.items()}
+
+
+def _saying(layers: Sequence[QuantizedLayer]) -> Iterator[QuantizedLayer]:
+    """Those whose format, scale and noise no earlier layer has: what only moves values repeats them. Exact
+    floats have neither: they say nothing of where values come from."""
+    seen = set()
+    for layer in layers:
+        facts = (layer.runs_in, layer.scale, layer.zero, layer.sqnr_db)
+        is_exact_float = layer.scale is None and math.isinf(layer.sqnr_db)
+        if facts not in seen or is_exact_float or layer.sensitivity_db is not None:
+            yield layer
+        seen.add(facts)
+
+
+def _speed(found: Quantization) -> str:
+    """What layers take beside floats, by the costs that formats were chosen by."""
+    where = "in the mean of machines (see --target)" if found.machine == NEUTRAL else f"on {found.machine}"
+    return f"an estimated {found.speedup:.2f} times as fast as floats, {where}"
 
 
 def _mixed(found: Quantization, mixed: MixedPrecision) -> list[tuple[str, str]]:
@@ -319,6 +361,7 @@ def build(found: Report, *, verbose: bool) -> list[str]:
     whole = f"{size(found.working_bytes)} with inputs and outputs"
     proof = _arena(found.arena_bytes, found.arena_lower_bound, found.arena_compared)
     rows.append(("arena", f"{proof}; {whole}"))
+    rows += by_rows(found.row_gain)
     rows += _order(found.order_runs)
     if found.peak:
         tensors = " + ".join(f"{shortened(name)} {bytes:,}" for name, bytes in found.peak.tensors)
@@ -326,6 +369,10 @@ def build(found: Report, *, verbose: bool) -> list[str]:
     if found.state_bytes:
         rows.append(("state", f"{size(found.state_bytes)} for each stream"))
     rows.append(("stack", _stack(found)))
+    rows += [
+        ("", f"compiled by {x.compiler}: flash {size(x.code + x.constants)}, stack at most {size(x.stack)}")
+        for x in found.by_other_compilers
+    ]
     rows.append(("MACs", multiplications(found)))
     rows += removed(found.removed, verbose=verbose)
     rows += further_entries(found.entries)
@@ -357,6 +404,9 @@ def on_gpu(found: GpuSummary | None) -> list[tuple[str, str]]:
     memory = f"weights {size(found.weight_bytes)}, arena {size(found.arena_bytes)}"
     memory += f", states {size(found.state_bytes)} for each stream" if found.state_bytes else ""
     rows = [("gpu", f"{found.dispatches:,} kernels a run; on the device: {memory}")]
+    if time := found.time:
+        words = f"about {time.microseconds:,.0f} us a run on {time.device}, by the model; of kernels alone"
+        rows.append(("gpu time", f"{words} {time.kernel_microseconds:,.0f}"))
     for segment in found.segments:
         first, *more = segment.layers
         named = f"{shortened(first.origin)} ({first.operator})" + f" and {len(more)} more" * bool(more)

@@ -9,7 +9,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from edgekit.core import unpacking
+from edgekit.core import files, unpacking
 from edgekit.core.builder import absurd
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.types import Array
@@ -37,22 +37,22 @@ class Head:
 def of_file(path: Path) -> dict[str, Head]:
     """Those of all arrays in a file, by name; a single one has none. An archive that unpacks to far more than
     it is, is refused."""
-    with path.open("rb") as stream:
-        if stream.read(len(_SIGNATURE)) == _SIGNATURE:
-            stream.seek(0)
-            head = read(stream, "")
-            return {ALONE: _complete(head, path.stat().st_size - stream.tell(), path.name)}
-    found = {}
-    with zipfile.ZipFile(path) as archive:
-        infos = archive.infolist()
-        unpacking.check(infos, path.stat().st_size, path.name, "numpy.savez writes arrays uncompressed")
-        for info in infos:
-            with archive.open(info) as stream:
-                head = read(stream, info.filename)
-                found[info.filename.removesuffix(".npy")] = _complete(
-                    head, info.file_size - stream.tell(), path.name
-                )
-    return found
+    with files.opened(path) as file:
+        size = files.size_of(file)
+        if file.read(len(_SIGNATURE)) == _SIGNATURE:
+            file.seek(0)
+            head = read(file, "")
+            return {ALONE: _complete(head, size - file.tell(), path.name)}
+        found = {}
+        with zipfile.ZipFile(file) as archive:
+            infos = archive.infolist()
+            unpacking.check(infos, size, path.name, "numpy.savez writes arrays uncompressed")
+            for info in infos:
+                with archive.open(info) as stream:
+                    head = read(stream, info.filename)
+                    room = info.file_size - stream.tell()
+                found[info.filename.removesuffix(".npy")] = _complete(head, room, path.name)
+        return found
 
 
 def read(stream: IO[bytes], member: str) -> Head:

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from edgekit.core import atomic, suggest
+from edgekit.core import atomic, files, suggest
 from edgekit.core.arguments import array
 from edgekit.core.errors import EdgeKitError, raise_all
 from edgekit.core.ir import Graph
@@ -52,21 +52,16 @@ def _read(path: Path) -> Array | dict[str, Array]:
 
 def _load(path: Path) -> Array | dict[str, Array]:
     array_headers.of_file(path)  # before numpy makes room for what they promise
-    content = np.load(path, allow_pickle=False)
-    if isinstance(content, np.ndarray):
-        return content
-    with content:
-        return {name: content[name] for name in content.files}
+    with files.opened(path) as file:
+        content = np.load(file, allow_pickle=False)
+        return content if isinstance(content, np.ndarray) else {name: content[name] for name in content.files}
 
 
 def guarded(path: Path, read: Callable[[], T]) -> T:
     """What `read` makes of a file, or an error that says what is wrong with the file. Pickled objects are
     refused: they are programs."""
-    if not path.is_file():
-        reason = "it is not a regular file" if path.exists() else "No such file or directory"
-        raise EdgeKitError("E0104", f"cannot read {path}: {reason}")
     try:
-        with path.open("rb") as file:
+        with files.opened(path) as file:
             start = file.read(max(map(len, _SIGNATURES)))
         if not start.startswith(_SIGNATURES):
             raise _no_arrays(path)
@@ -118,7 +113,7 @@ def _npy(array: Array) -> bytes:
 def samples(graph: Graph, given: Arrays) -> list[dict[str, Array]]:
     """The inputs of each run. Arrays have the shape of their input, or a dimension in front that counts
     samples; where that of the model is a batch of 1, it counts them itself."""
-    arrays = {name: array(x) for name, x in given.items()}
+    arrays = {name: array(x, f"input {name}") for name, x in given.items()}
     counts = sample_counts(graph, arrays)
     total = next((count for count in counts.values() if count is not None), 1)
     return [

@@ -71,7 +71,8 @@ def _is_numbers(given: object) -> bool:
 
 def one_array(graph: Graph, given: Any) -> dict[str, Array]:
     """An array for the only input. Lists have no type of numbers: they get that of the input."""
-    found = arrays.by_input(array(given), "the argument", graph)
+    name = f"input {graph.inputs[0]}" if len(graph.inputs) == 1 else "the argument"
+    found = arrays.by_input(array(given, name), "the argument", graph)
     return {name: _as_taken(graph, name, x) for name, x in found.items()} if _is_numbers(given) else found
 
 
@@ -99,7 +100,7 @@ def _by_name(graph: Graph, batch: Any) -> dict[str, Array]:
 
 def _as_taken(graph: Graph, name: str, given: Any) -> Array:
     """Floats and integers of any width are those of the input."""
-    x, dtype = array(given), graph.type(name).dtype.numpy
+    x, dtype = array(given, f"input {name}"), graph.type(name).dtype.numpy
     return x.astype(dtype) if x.dtype.kind == dtype.kind else x
 
 

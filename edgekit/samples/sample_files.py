@@ -8,9 +8,11 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 
+from edgekit.core import files
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
 from edgekit.core.types import Array
@@ -40,6 +42,9 @@ class Samples:
 
 def _files(folder: Path) -> list[Path]:
     visible = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
+    for path in visible:
+        if path.suffix.lower() in _SUFFIXES and path.is_symlink():
+            raise EdgeKitError("E0404", f"{path} is a link", hint="copy the file, or name it alone")
     files = [path for path in visible if path.suffix.lower() in _SUFFIXES]
     if not files:
         images = any(path.suffix.lower() in _IMAGES for path in visible)
@@ -87,17 +92,17 @@ class _File:
         """What reads the next sample of an input."""
         head, count = self.heads[name], self.counts[name]
         if count is None or (head.by_columns and len(head.shape) > 1):
-            content = np.load(self.path, allow_pickle=False)
-            whole = stack.enter_context(content)[name] if head.member else content
+            with files.opened(self.path) as file:
+                content = np.load(file, allow_pickle=False)
+                whole = content[name] if head.member else content
             if count is None:
                 return lambda: whole
             rows = iter(whole)
             return lambda: next(rows)
+        stream: IO[bytes] = stack.enter_context(files.opened(self.path))
         if head.member:
-            archive = stack.enter_context(zipfile.ZipFile(self.path))
+            archive = stack.enter_context(zipfile.ZipFile(stream))
             stream = stack.enter_context(archive.open(head.member))
-        else:
-            stream = stack.enter_context(self.path.open("rb"))
         array_headers.read(stream, head.member)
         shape = head.shape[1:]
         size = int(np.prod(shape, dtype=np.int64)) * head.dtype.itemsize

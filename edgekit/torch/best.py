@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from edgekit.core.arguments import array
+from edgekit.core.arguments import array, checked
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
 from edgekit.core.passes.batches import sample_axes
@@ -27,6 +27,7 @@ class Best:
     difference. `samples` are batches, as for `prepare_qat`, and `score` takes the outputs of all of them, in
     their order, and gives a number for each sample, or one for all: larger is better."""
 
+    @checked
     def __init__(self, start: Graph, samples: Iterable[Any], score: Callable[..., Tensor | float]) -> None:
         self._samples = arrays_of(start, samples)
         if not self._samples:
@@ -35,6 +36,7 @@ class Best:
         self._first = self._best = self._scores(start)
         self.graph = start
 
+    @checked
     def offer(self, graph: Graph) -> bool:
         """Keep this graph if it is the best so far; of equals the earlier one stays."""
         scores = self._scores(graph)
@@ -53,7 +55,7 @@ class Best:
         found = [results_at_once(graph, batch) for batch in batches]
         axes = sample_axes(graph)
         outputs = (np.concatenate([part[name] for part in found], axes[name]) for name in graph.outputs)
-        return array(self._score(*map(torch.from_numpy, outputs))).astype(np.float64).reshape(-1)
+        return array(self._score(*map(torch.from_numpy, outputs)), "the score").astype(np.float64).reshape(-1)
 
 
 def _is_surely_more(gains: Array) -> bool:

@@ -13,11 +13,14 @@ import torch
 from torch.utils.data import DataLoader
 
 from edgekit import api
+from edgekit.core.arguments import checked
+from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
 from edgekit.torch.devices import on_cpu
 from edgekit.torch.example_inputs import evaluating, example_tensors
 
 
+@checked
 def convert(
     model: torch.nn.Module | torch.export.ExportedProgram,
     example_inputs: Sequence[torch.Tensor] | torch.Tensor = (),
@@ -45,7 +48,22 @@ def exported(
         model = pt2e.convert_pt2e(deepcopy(model))
     model = on_cpu(model)
     with evaluating(model):
-        return torch.export.export(model, inputs)
+        try:
+            return torch.export.export(model, inputs)
+        except Exception as fault:  # whatever the module, torch's compiler or both stumble over
+            raise _refusal(model, inputs) from fault  # which says more of the reason
+
+
+def _refusal(model: torch.nn.Module, inputs: Sequence[torch.Tensor]) -> EdgeKitError:
+    """A module was not exported: does it not run, or does torch.export not follow what it does?"""
+    what, shapes = type(model).__name__, ", ".join(str(list(x.shape)) for x in inputs)
+    try:
+        model(*inputs)
+    except Exception:  # whatever it raises
+        hint = "a batch that it takes: one tensor, or a tuple of them in order"
+        return EdgeKitError("E0102", f"{what} does not run with example_inputs {shapes or '()'}", hint=hint)
+    hint = "torch.export.export(model, inputs) says where; no branch in forward() may depend on numbers"
+    return EdgeKitError("E0205", f"torch.export refuses {what}", hint=hint)
 
 
 def _is_prepared(model: torch.nn.Module) -> bool:

@@ -17,6 +17,7 @@ from torch import nn
 from torch.nn.modules.dropout import _DropoutNd
 
 from edgekit.codegen.execution import processor
+from edgekit.core.arguments import checked
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
 from edgekit.core.passes.simplify import simplify
@@ -48,14 +49,22 @@ class PrunedModule:
     layers: Mapping[str, tuple[Source, Tensor]]  # by the names of calls, with their outputs that stay
     inputs: tuple[Tensor, ...]
 
+    @checked
     def mask(self, model: nn.Module) -> nn.Module:
         """Set to zero, in place, what is pruned: after each step of an optimizer."""
+        parameters = dict(model.named_parameters())
+        for name, mask in self.masks.items():
+            if name not in parameters or parameters[name].shape != mask.shape:
+                message = f"{type(model).__name__} has no parameter {name} of the shape {list(mask.shape)}"
+                hint = "a model of the structure that was pruned, with all its channels"
+                raise EdgeKitError("E0108", message, hint=hint)
         with torch.no_grad():
             for name, mask in self.masks.items():
-                parameter = model.get_parameter(name)
+                parameter = parameters[name]
                 parameter.mul_(mask.to(parameter.device))
         return model
 
+    @checked
     def shrink(self, model: nn.Module) -> nn.Module:
         """A copy without the channels that are not read behind the masks."""
         device, model = device_of(model), on_cpu(model)
@@ -77,6 +86,7 @@ class PrunedModule:
 
 
 @renamed_keyword("tell", "progress")
+@checked
 def prune(
     model: nn.Module,
     example_inputs: Sequence[Tensor] | Tensor,
@@ -107,6 +117,7 @@ def prune(
     wanted = replace(wanted, liked=1 if ratio is not None else liked_multiple(real, on))
     samples = arrays_of(found.graph, calibration)
     plan = PruningPlan.of(real, samples, criterion, progress, costs=layer_costs(on))
+    plan = replace(plan, network=_followed(plan.network, found.sources))
     counts = plan.counts(wanted)
     gone = plan.masks(counts)
     masks = _masks(found, plan.network.unread(gone))
@@ -130,6 +141,23 @@ def _let_train(model: nn.Module, samples: Sequence[tuple[Array, ...]]) -> None:
     for module in model.modules():
         if isinstance(module, _DropoutNd):
             module.p = 0.0
+
+
+def _followed(network: Network, sources: Mapping[str, Source]) -> Network:
+    """The network without the groups of channels that a layer makes or reads whose weights are not those of a
+    layer of the module: what goes has to go out of the module, too."""
+    unknown: dict[str, None] = {}
+    groups = []
+    for group in network.groups:
+        lost = [name for name, _ in (*network.readers(group), *network.writers(group)) if name not in sources]
+        unknown |= dict.fromkeys(lost)
+        groups += [group] * (not lost)
+    if unknown and not groups:
+        where = ", ".join(dict.fromkeys(network.graph.origin(name) or name for name in unknown))
+        message = f"channels of {where} cannot be followed to an nn.Conv or nn.Linear of its own"
+        hint = "edgekit.prune(edgekit.torch.convert(model, example_inputs), samples) prunes the graph instead"
+        raise EdgeKitError("E0205", message, hint=hint)
+    return replace(network, groups=tuple(groups))
 
 
 def _masks(found: Traced, unread: Mapping[str, Array]) -> dict[str, Tensor]:

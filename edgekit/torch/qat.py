@@ -18,7 +18,7 @@ import torch
 from torch import nn
 
 from edgekit.core import fixed, number_formats, simulate, suggest
-from edgekit.core.arguments import array
+from edgekit.core.arguments import array, checked
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph, Node
 from edgekit.core.ops._linear import Linear
@@ -53,6 +53,7 @@ _FORMATS = {
 _REMEMBERED = 16  # batches of which statistics are taken anew
 
 
+@checked
 def prepare_qat(
     model: nn.Module | Graph,
     example_inputs: Sequence[Tensor] | Tensor = (),
@@ -90,7 +91,7 @@ class Qat(nn.Module):
     ) -> None:
         super().__init__()
         self.graph = graph = with_own_biases(graph)
-        _check_trainable(graph)
+        _check_trainable(graph if origin is None else origin.real())
         self._axes = sample_axes(graph)
         self.dtype = _FORMATS[target]
         self._is_frozen = False
@@ -132,12 +133,29 @@ class Qat(nn.Module):
         if len(inputs) != len(self.graph.inputs):
             expected = ", ".join(self.graph.inputs)
             raise EdgeKitError("E0101", f"{len(inputs)} inputs are given, the model takes {expected}")
+        for name, x in zip(self.graph.inputs, inputs, strict=True):
+            self._check_input(name, x)
         is_live = self.training and not self._is_frozen and bool(self._norms)
         if is_live and self.dtype.is_integer:
             self._seen.append(tuple(x.detach().clone() for x in inputs))
             self._has_moved = True
         results = self._computed(inputs, is_live)
         return results[0] if len(results) == 1 else results
+
+    def _check_input(self, name: str, x: object) -> None:
+        """Of any number of samples."""
+        wanted, axis = self.graph.type(name), self._axes[name]
+        if not isinstance(x, Tensor):
+            raise EdgeKitError("E0102", f"input {name} is a {type(x).__name__}", hint="it takes a tensor")
+        sizes = [n if i == axis else m for i, (n, m) in enumerate(zip(x.shape, wanted.shape, strict=False))]
+        if (
+            x.ndim != wanted.rank
+            or list(x.shape) != sizes
+            or x.is_complex()
+            or x.is_floating_point() != wanted.dtype.is_float
+        ):
+            message = f"input {name} is {list(x.shape)} of {x.dtype}, one sample is {wanted}"
+            raise EdgeKitError("E0102", message, hint=f"samples are stacked in dimension {axis}")
 
     def _computed(self, inputs: Sequence[Tensor], is_live: bool) -> tuple[Tensor, ...]:
         """By the statistics of these inputs, if it is live."""
@@ -165,6 +183,7 @@ class Qat(nn.Module):
                 values[out] = self._faked(out, y, made, exact)
         return tuple(_back(values[name], self._axes[name]).to(outside) for name in graph.outputs)
 
+    @checked
     def convert(self, *, io: Io = "float") -> Graph:
         """The graph as it is trained by now: of integers, or with 16-bit weights. The simulator, C and this
         module in evaluation mode give the same numbers."""

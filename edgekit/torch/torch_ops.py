@@ -67,7 +67,7 @@ def torch_op(op: Op, *args: Tensor) -> Tensor:
         case Pad():
             x, value = args
             around = [n for pair in zip(op.before, op.after, strict=True) for n in reversed(pair)][::-1]
-            return functional.pad(x, around, value=float(value))
+            return functional.pad(x, around, value=float(value.detach()))
         case MatMul():
             a, b = (x.permute(p) if p else x for x, p in zip(args, (op.perm_a, op.perm_b), strict=True))
             return torch.matmul(a, b)
@@ -106,11 +106,11 @@ def _conv_transpose(op: ConvTranspose2d, x: Tensor, w: Tensor, b: Tensor) -> Ten
     kernel = kernel.reshape(-1, *kernel.shape[2:])
     image = x.permute(0, 3, 1, 2)
     y = functional.conv_transpose2d(image, kernel, b, op.strides, 0, 0, op.groups, op.dilations)
-    height, width = op.size
-    (top, left), (have_h, have_w) = op.pads, y.shape[2:]
-    # Cells beyond the last window hold the bias alone.
-    missing = max(top + height - have_h, 0), max(left + width - have_w, 0)
-    y = functional.pad(y - b[:, None, None], (0, missing[1], 0, missing[0])) + b[:, None, None]
+    # Cells before the first window, where pads are negative, and beyond the last one hold the bias alone.
+    (rows, columns), (top, left), (height, width) = y.shape[2:], op.pads, op.size
+    around = (-left, left + width - columns, -top, top + height - rows)
+    y = functional.pad(y - b[:, None, None], [max(n, 0) for n in around]) + b[:, None, None]
+    top, left = max(top, 0), max(left, 0)
     return y[:, :, top : top + height, left : left + width].permute(0, 2, 3, 1).clamp(op.lo, op.hi)
 
 

@@ -171,7 +171,7 @@ def _pruned(problem: TuningProblem, left: int) -> Graph:
 
 @lru_cache(_KEPT)
 def _calibrated(problem: TuningProblem, left: int, base: str, with_all: bool) -> Calibrated:
-    settings = Settings(weights=INT4 if base == INT4 else "", io=problem.io)
+    settings = Settings(weights=INT4 if base == INT4 else "", io=problem.io, target=problem.target)
     samples = [*problem.samples, *(problem.judged if with_all else ())]
     return calibrated(_pruned(problem, left), samples, settings, _quiet)
 

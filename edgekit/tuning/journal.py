@@ -44,14 +44,14 @@ class Journal:
         self.known[point] = outcome
 
     def _ends_well(self) -> bool:
-        with self.path.open("rb") as file:
+        with files.opened(self.path, self.path.parent) as file:
             file.seek(-1, os.SEEK_END)
             return file.read() == b"\n"
 
     def _entries(self) -> Iterator[dict[str, Any]]:
-        if not self.path.exists():
+        if not os.path.lexists(self.path):
             return
-        for line in files.read(self.path, _MAX_BYTES).splitlines():
+        for line in files.read(self.path, _MAX_BYTES, self.path.parent).splitlines():
             try:
                 entry = files.json_of(line)
                 _point(entry["point"]), _outcome(entry)

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
-from edgekit.core import ek_file
+from edgekit.core import ek_file, files
 from edgekit.core import target as targets
 from edgekit.core.arguments import check_fields
 from edgekit.core.errors import EdgeKitError
@@ -22,6 +22,7 @@ BOARD = "board.toml"
 SETTINGS = "edgekit.toml"
 REPORT = "report.html"
 EARLIER = "earlier"  # a folder for what another search chose, as long as nothing fits in this one
+_MAX_BYTES = 1 << 31  # of a file that is set aside
 
 
 @dataclass(frozen=True)
@@ -77,9 +78,9 @@ def write(folder: Path, problem: TuningProblem, found: Tuned | None) -> None:
     model = f"{file_stem(problem.graph.name)}{ek_file.SUFFIX}"
     with transaction(folder) as changes:
         if found is None or found.best is None:
-            for name in (model, BOARD, SETTINGS, REPORT):
-                if (folder / name).is_file() and (folder / model).is_file():
-                    changes.write(f"{EARLIER}/{name}", (folder / name).read_bytes())
+            if _has(folder, model):
+                for name in (name for name in (model, BOARD, SETTINGS, REPORT) if _has(folder, name)):
+                    changes.write(f"{EARLIER}/{name}", files.read(folder / name, _MAX_BYTES, folder))
             changes.removed |= {model, BOARD, SETTINGS, REPORT}
         if found is None:
             return
@@ -92,6 +93,11 @@ def write(folder: Path, problem: TuningProblem, found: Tuned | None) -> None:
         ek_file.save(graph, changes.new / model)
         changes.write(BOARD, board(problem.target).encode())
         changes.write(SETTINGS, _settings(problem, point).encode())
+
+
+def _has(folder: Path, name: str) -> bool:
+    """Is there a file of this name, and no link?"""
+    return (folder / name).is_file() and files.is_within(folder, folder / name)
 
 
 def board(target: Target) -> str:

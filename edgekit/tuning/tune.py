@@ -13,7 +13,7 @@ from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
 from edgekit.core.notebook import Number, card
 from edgekit.core.progress import Progress
-from edgekit.core.simulate import check_work
+from edgekit.core.simulate import Session, check_work
 from edgekit.core.target import Pace, Target
 from edgekit.quantize.calibration.sample_batches import Sample
 from edgekit.quantize.gate import answer
@@ -139,7 +139,8 @@ def problem(
     if labels is not None:
         right = [int(labels[i]) for i in apart]
     else:
-        right = [answer(graph, sample) for sample in judged] if len(graph.outputs) == 1 else []
+        session = Session(graph)
+        right = [answer(session, sample) for sample in judged] if len(graph.outputs) == 1 else []
     kept = [samples[i] for i in numbers if i not in apart] or judged
     return TuningProblem(graph, kept, judged, right, target, **options)  # type: ignore[arg-type]  # its own fields
 

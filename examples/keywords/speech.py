@@ -15,6 +15,8 @@ Array = npt.NDArray[np.float64]
 
 RATE = 8000  # samples per second, and per word
 HOP = 40  # samples between two values of a formant track
+SCALE = 32  # the network sees feature / 32
+HELD_OUT = 1100, 2  # recordings that training never sees, and their seed
 
 
 @dataclass(frozen=True)
@@ -189,3 +191,16 @@ def _mel_filters() -> Array:
     fall = (corners[2:, None] - frequency) / (corners[2:] - corners[1:-1])[:, None]
     filters: Array = np.maximum(0, np.minimum(rise, fall))
     return filters
+
+
+def recordings(count: int, seed: int) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.int64]]:
+    """Features [count, 1, 49, 10] and labels of words said by `count` different speakers."""
+    generator = np.random.default_rng(seed)
+    labels = np.arange(count) % len(WORDS)
+    spoken = [features(speak(WORDS[label], generator)) for label in labels]
+    return np.stack(spoken)[:, None], labels
+
+
+def as_input(recorded: npt.NDArray[np.int8]) -> npt.NDArray[np.float32]:
+    """What the network reads."""
+    return recorded.astype(np.float32) / np.float32(SCALE)

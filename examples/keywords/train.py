@@ -3,15 +3,13 @@
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import nn
 
 from examples import common
-from examples.keywords.speech import COEFFICIENTS, FRAMES, WORDS, features, speak
+from examples.keywords.speech import COEFFICIENTS, FRAMES, HELD_OUT, WORDS, as_input, recordings
 
 HERE = Path(__file__).parent
-SCALE = 32  # the network sees feature / 32
 CHANNELS = 64
 
 
@@ -34,24 +32,11 @@ def network(channels: int = CHANNELS) -> nn.Module:
     )
 
 
-def recordings(count: int, seed: int) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.int64]]:
-    """Features [count, 1, 49, 10] and labels of words said by `count` different speakers."""
-    generator = np.random.default_rng(seed)
-    labels = np.arange(count) % len(WORDS)
-    spoken = [features(speak(WORDS[label], generator)) for label in labels]
-    return np.stack(spoken)[:, None], labels
-
-
-def as_input(recorded: npt.NDArray[np.int8]) -> common.FloatArray:
-    """What the network reads."""
-    return recorded.astype(np.float32) / np.float32(SCALE)
-
-
 def main() -> None:
     """Synthesise, train, report, export."""
     common.seed_everything(1)
     recorded_train, label_train = recordings(6600, seed=1)
-    recorded_test, label_test = recordings(1100, seed=2)
+    recorded_test, label_test = recordings(*HELD_OUT)
     net = network()
     x_train = torch.from_numpy(as_input(recorded_train))
     common.fit(net, nn.CrossEntropyLoss(), x_train, torch.from_numpy(label_train), epochs=12, rate=5e-3)

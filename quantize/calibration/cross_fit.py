@@ -28,6 +28,7 @@ from edgekit.quantize.rounding.refinement import exact_means
 CrossTrial = Sequence[Trial]  # of each half
 Form = Callable[[Graph, Mapping[str, Statistics]], Graph]  # the same function, by what samples show of it
 _INT8 = Formats()
+_CORRECTED_SHARE = 0.02  # of the budget, for the biases of one half
 _SURE = 2.5  # standard errors: samples are few, and ranges many
 
 
@@ -48,7 +49,8 @@ class Half:
         given: GivenFormats,
     ) -> Half:
         tensors = CalibratedTensors.of(measure.graph, statistics, given, measure.concats)
-        return Half(tensors, measure, fitting, exact_means(measure.graph, fitting))
+        exact = exact_means(measure.graph, fitting, measure.budget, _CORRECTED_SHARE)
+        return Half(tensors, measure, fitting, exact)
 
 
 class CrossFit(OutputQuality[CrossTrial]):
@@ -63,16 +65,20 @@ class CrossFit(OutputQuality[CrossTrial]):
     @staticmethod
     def both_ways(seen: CalibrationSamples, measure: Measure, most: int, given: GivenFormats) -> CrossFit:
         """`measure` is that of the samples held out. Of the others, `most` judge at most."""
-        halves = [Half.of(seen.statistics, measure, seen.kept, given)]
+        few = measure if most >= len(measure.samples) else measure.on_some(most, measure.budget)
+        halves = [Half.of(seen.statistics, few, seen.kept, given)]
         if seen.held_count:
             kept = measure.on(seen.kept[:most])
             halves.append(Half.of(seen.held_statistics, kept, seen.held, given))
         return CrossFit(halves)
 
-    def on_some(self, count: int, budget: SearchBudget) -> CrossFit:
-        """On so many samples of all."""
+    def on_some(self, count: int, budget: SearchBudget, *, keeps_all: bool = False) -> CrossFit:
+        """On so many samples of all; trials may keep all values, to share them."""
+        if count >= self.samples and budget is self.budget and not keeps_all:
+            return self
         each = -(-count // len(self.halves))
-        return CrossFit([replace(half, measure=half.measure.on_some(each, budget)) for half in self.halves])
+        few = [half.measure.on_some(each, budget, keeps_all=keeps_all) for half in self.halves]
+        return CrossFit([replace(half, measure=one) for half, one in zip(self.halves, few, strict=True)])
 
     def reshaped(self, form: Form, concats: MixedRangeConcats, batch_size: int) -> CrossFit:
         """Other forms of the graph, for each half by what its samples show: what they do not show must not

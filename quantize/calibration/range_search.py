@@ -17,6 +17,7 @@ from edgekit.quantize.calibration.search_budget import integer_work, node_work
 
 _GAIN_DB = 0.02  # less is chance
 _SHOWN_SHARE = 0.01  # of a budget: below, there is no need to speak of it
+PATIENCE = 6  # groups in a row that gain nothing, behind which the others do not either
 _LEAST_SPREAD = 0.05  # bits; shares are tried where all methods agree, too
 
 
@@ -40,14 +41,18 @@ def singles(fit: CrossFit, progress: Progress) -> list[RangeChoice]:
     return sorted(found, key=lambda choice: -choice.quality)
 
 
-def choose(fit: CrossFit, start: RangeChoice, progress: Progress) -> RangeChoice:
-    """The method for each tensor: those of `start`, improved group by group, in order, as far as the budget
-    goes."""
+def choose(fit: CrossFit, start: RangeChoice, progress: Progress, patience: float = PATIENCE) -> RangeChoice:
+    """The method for each tensor: those of `start`, improved group by group, as far as the budget goes, until
+    so many groups in a row gain nothing."""
     best, trial, quality = start.methods, start.trial, start.quality
-    budget, groups = fit.budget, _affordable(fit)
+    budget, groups, idle = fit.budget, _affordable(fit), 0
     for number, members in enumerate(groups, 1):
         if not budget.left:
             break
+        if idle >= patience:
+            progress(f"the last {idle} tensors gained nothing: {len(groups) - number + 1} keep their ranges")
+            break
+        before = quality
         spent = f", {budget.share:.0%} of the budget" if budget.share > _SHOWN_SHARE else ""
         progress(f"choosing ranges, tensor {number} of {len(groups)}, {quality:.1f} dB{spent}")
         tried = {fit.ends(members, best[members[0]])}
@@ -60,6 +65,7 @@ def choose(fit: CrossFit, start: RangeChoice, progress: Progress) -> RangeChoice
             found = fit.trial(methods, trial)
             if (better := fit.quality(found)) > quality + _GAIN_DB and fit.is_surely_better(found, trial):
                 best, trial, quality = methods, found, better
+        idle = idle + 1 if quality == before else 0
     return RangeChoice(best, trial, quality)
 
 
@@ -73,16 +79,18 @@ def work(fit: CrossFit, samples: int) -> float:
 
 def _affordable(fit: CrossFit) -> list[list[str]]:
     """The tensors whose ranges there is time to choose, those that share one together: where the methods
-    differ most for what their trials cost. In the order of the graph."""
+    differ most for what their trials cost. Inputs come first, whose noise goes through all layers, and then
+    those where the methods differ most."""
     groups = _groups(fit.tensors)
     costs = [len(PICKS) * integer_work(part, fit.samples, fit.batches, nodes) for _, part, nodes in groups]
     worth = [_spread(fit, members) / cost for (members, *_), cost in zip(groups, costs, strict=True)]
-    chosen, left = set(), fit.budget.left
+    chosen, left = [], fit.budget.left
     for i in sorted(range(len(groups)), key=lambda i: -worth[i]):
         if costs[i] <= left:
             left -= costs[i]
-            chosen.add(i)
-    return [members for i, (members, *_) in enumerate(groups) if i in chosen]
+            chosen.append(groups[i][0])
+    inputs = {*fit.tensors.graph.inputs}
+    return sorted(chosen, key=lambda members: (inputs.isdisjoint(members), -_spread(fit, members)))
 
 
 def _groups(tensors: CalibratedTensors) -> list[tuple[list[str], float, int]]:

@@ -1,4 +1,4 @@
-"""The time budget of the range search, in multiplications: results do not depend on a clock."""
+"""The time budget of quantization, in multiplications: results do not depend on a clock."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _LEAST = 4e9  # multiplications that it may take in any case: some seconds
 # In multiplications of numpy: what an element of a result costs beside them, and the start of an operator.
 _ELEMENT = 32
 _START = 20_000
-_INTEGER = 2.0  # the simulator takes integers so many times as long as floats
+INTEGER = 2.0  # the simulator takes integers so many times as long as floats
 
 
 def node_work(graph: Graph, node: Node) -> int:
@@ -27,7 +27,7 @@ def pass_work(graph: Graph) -> float:
 
 def integer_work(work: float, samples: int, batches: int, nodes: int = 1) -> float:
     """What so many nodes take in integers, of samples in batches."""
-    return float_work(_INTEGER * work, samples, batches, nodes)
+    return float_work(INTEGER * work, samples, batches, nodes)
 
 
 def float_work(work: float, samples: int, batches: int, nodes: int = 1) -> float:
@@ -46,6 +46,15 @@ class SearchBudget:
     def of(graph: Graph, samples: int, passes: float = PASSES) -> SearchBudget:
         """So many float passes over so many samples."""
         return SearchBudget(max(passes * samples * pass_work(graph), _LEAST))
+
+    def samples(self, share: float, work: float, most: int, least: int = 2) -> int:
+        """How many samples a share of the whole pays for, if each takes so much work."""
+        affordable = share * self.limit / max(work, 1)
+        return most if affordable >= most else max(int(affordable), min(least, most))
+
+    def keep(self, share: float) -> None:
+        """Leave at least a share of the whole for what follows."""
+        self.spent = min(self.spent, (1 - share) * self.limit)
 
     @property
     def left(self) -> float:

@@ -12,11 +12,14 @@ from edgekit.core.passes.integer_labels import keeps_scale
 from edgekit.quantize.calibration.scales import given, runs_in_int8
 
 
-def float_islands(graph: Graph, *, has_float_ports: bool) -> frozenset[str]:
-    """The layers with an integer form that stay floats, by their results: their computed operands come from
-    layers of floats, and their results go to such layers or, where ports are floats, leave the graph. A
-    reshape costs nothing in either form: conversions go behind it."""
-    found, settled = dict[str, Node](), given(graph)  # raw bytes are integers, though a cast gives them
+def float_islands(
+    graph: Graph, real: frozenset[str] = frozenset(), *, has_float_ports: bool
+) -> frozenset[str]:
+    """The layers with an integer form that stay floats, by their results: those of `real`, and those whose
+    computed operands come from layers of floats, and whose results go to such layers or, where ports are
+    floats, leave the graph. A reshape costs nothing in either form: conversions go behind it."""
+    found = {node.outputs[0]: node for node in graph.nodes if node.outputs[0] in real}
+    settled = given(graph)  # raw bytes are integers, though a cast gives them
     ends = frozenset(graph.exits) - (frozenset(graph.outputs) if has_float_ports else frozenset())
     for node in graph.nodes:
         computed = [name for name in node.inputs if graph.data(name) is None]
@@ -24,7 +27,7 @@ def float_islands(graph: Graph, *, has_float_ports: bool) -> frozenset[str]:
         if is_apart and _is_cheap(node.op) and all(_is_float(graph, n, found) for n in computed):
             found[node.outputs[0]] = node
     while True:
-        kept = {name: node for name, node in found.items() if _stays(graph, node, found, ends)}
+        kept = {n: node for n, node in found.items() if n in real or _stays(graph, node, found, ends)}
         if len(kept) == len(found):
             return frozenset(name for name, node in kept.items() if runs_in_int8(graph, node))
         found = kept

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from edgekit.core.format_costs import FormatCosts
 from edgekit.core.ir import Graph, Node
 from edgekit.core.ops._linear import Linear
 from edgekit.core.progress import Progress
@@ -20,14 +21,14 @@ from edgekit.quantize.gate import Judge, Verdict
 from edgekit.quantize.integers.int8 import Quantized
 from edgekit.quantize.measure import Measure, Trial
 from edgekit.quantize.mixed_precision.formats import Formats, takes_wide
+from edgekit.quantize.mixed_precision.noise_sources import readers
 
 INT8, INT16, BF16, F32 = LADDER = ("int8", "int16", "bf16", "f32")
 INT4 = "int4"  # weights beside int8, where a model is to have them: the lowest step
 _STEPS = (INT4, *LADDER)
-# What a format costs, as a multiple of int8: the time of a multiplication, and the bytes of a weight.
-_TIME = {INT4: 1.0, INT8: 1.0, INT16: 1.5, BF16: 4.0, F32: 4.0}
-_BYTES = {INT4: 0.5, INT8: 1.0, INT16: 1.0, BF16: 2.0, F32: 4.0}
-_OVERHEAD = 0.02  # of the whole, for conversions beside a layer that is not like its neighbours
+_TIME = {INT4: "s8_s4", INT8: "s8", INT16: "s16", BF16: "f32_bf16", F32: "f32"}  # as costs know them
+_BYTES = {INT4: 0.5, INT8: 1.0, INT16: 1.0, BF16: 2.0, F32: 4.0}  # of a weight, beside int8
+_LEAST_COST = 1e-6  # of a change: floats may take less than int8
 Levels = Mapping[str, str]  # the format of each layer that is not int8, by its result
 
 
@@ -74,6 +75,7 @@ class FormatSearch:
     judge: Judge
     finish: Callable[[Formats], Trial]
     allowed: Sequence[str]
+    costs: FormatCosts
     progress: Progress
 
     def __post_init__(self) -> None:
@@ -87,6 +89,7 @@ class FormatSearch:
             self.members.setdefault(self.group[name], []).append(name)
         self.narrow = {group: self._narrow(names) for group, names in self.members.items()}
         self.macs = max(sum(self._macs(n) for n in self.graph.nodes), 1)
+        self.time = max(sum(self._time(n, INT8) for n in self.graph.nodes), 1.0)
         self.weights = max(sum(self._weights(n) for n in self.graph.nodes), 1)
 
     def run(self) -> Mixed:
@@ -106,10 +109,9 @@ class FormatSearch:
             top = queue.pop(0)
             if top.age < age:  # measured before the last change
                 found = self._next(top.name, levels, plain, age)
-                assert found is not None, "what was possible is so until it is done"
-                queue.append(found)
+                queue += [found] if found is not None else []
                 continue
-            levels = {**levels, top.name: top.level}
+            levels = {**levels, **self.around(Change(top.name, top.level))}
             age += 1
             plain = self.trial(levels, plain)
             trial = self.finish(self.formats(levels))
@@ -162,11 +164,20 @@ class FormatSearch:
 
     def _narrow(self, members: Sequence[str]) -> frozenset[str] | None:
         """The layers that give no int16, so that their tensors have 16 bits only if they are floats; None
-        where the tensors cannot have 16 bits at all."""
+        where the tensors cannot have 16 bits at all, or layers around are slower with them than in floats."""
         if any(name in self.given or not self.graph.type(name).dtype.is_float for name in members):
             return None
         made = {name: node for name in members if (node := self.graph.producer(name)) and name in self.layers}
+        users = [node for name in members for node in self.graph.users(name)]
+        slow = [self._is_slow(node, "s8-s16") for node in made.values()]
+        slow += [self._is_slow(node, "s16-s8") for node in users if node.outputs[0] in self.layers]
+        if any(slow):
+            return None
         return frozenset(name for name, node in made.items() if not takes_wide(node))
+
+    def _is_slow(self, node: Node, format: str) -> bool:
+        """Does a layer with weights take longer in a format than in floats, as where int16 is portable C?"""
+        return takes_wide(node) and self.costs.node(self.graph, node, format) > self._time(node, F32)
 
     def sensitivity(self, plain: Trial, *, weighted: bool = False) -> dict[str, float]:
         """What the outputs gain when a layer alone is computed in floats: of all, or those with weights."""
@@ -175,7 +186,7 @@ class FormatSearch:
         layers = [n for n, node in self.layers.items() if not weighted or _has_weights(self.graph, node)]
         for number, name in enumerate(layers, 1):
             self.progress(f"sensitivity, layer {number} of {len(layers)}")
-            found[name] = self._quality(self.trial({name: F32}, plain)) - base
+            found[name] = self._quality(self.trial(self.around(Change(name, F32)), plain)) - base
         return found
 
     def _next(self, name: str, levels: Levels, plain: Trial, age: int) -> Candidate | None:
@@ -183,9 +194,10 @@ class FormatSearch:
         change = self.next_change(name, levels)
         if change is None:
             return None
-        trial = self.trial({**levels, name: change.level}, plain)
+        trial = self.trial({**levels, **self.around(change)}, plain)
         gain = self._quality(trial) - self._quality(plain)
-        return Candidate(name, change.level, gain, self.extra_cost(change, levels), age)
+        cost = sum(self.extra_cost(Change(*pair), levels) for pair in self.around(change).items())
+        return Candidate(name, change.level, gain, max(cost, _LEAST_COST), age)
 
     def next_change(self, name: str, levels: Levels) -> Change | None:
         """The next better format of a layer, if there is one."""
@@ -195,10 +207,26 @@ class FormatSearch:
             higher = [level for level in higher if level == F32]
         elif higher[:1] == [INT16] and self.formats({**levels, name: INT16}) == self.formats(levels):
             higher = higher[1:]  # neither what it reads nor its result can be wider
+        costs = {level: self.cost(Change(name, level)) for level in higher}
+        # A format that costs more than a better one has no place here.
+        higher = [x for i, x in enumerate(higher) if all(costs[x] < costs[y] for y in higher[i + 1 :])]
         return Change(name, higher[0]) if higher else None
 
     def _own(self, name: str, levels: Levels) -> str:
         return levels.get(name, INT4 if name in self.tensors.given.weights else INT8)
+
+    def around(self, change: Change) -> Levels:
+        """The formats that a change takes. Between integers of 8 bits floats gain next to nothing: where the
+        result of a layer cannot have 16, what reads it is computed in floats, too."""
+        result = self.group.get(change.name, "")
+        is_wide = INT16 in self.allowed and self.narrow.get(result) is not None
+        if is_wide or change.level not in (BF16, F32):
+            return {change.name: change.level}
+        names = (node.outputs[0] for node in readers(self.graph, change.name))
+        return {
+            **dict.fromkeys((name for name in names if name in self.layers), F32),
+            change.name: change.level,
+        }
 
     def cost(self, change: Change) -> float:
         """Of a layer in a format."""
@@ -214,10 +242,20 @@ class FormatSearch:
         return self.measure.worst(trial)[0] if gated else self.measure.quality(trial)
 
     def _cost(self, node: Node, level: str) -> float:
-        """Time and flash of a layer as shares of the whole model's in int8."""
-        time, flash = self._macs(node) / self.macs, self._weights(node) / self.weights
-        overhead = _OVERHEAD * max(_STEPS.index(level) - _STEPS.index(INT8), 0)
-        return _TIME[level] * time + _BYTES[level] * flash + overhead
+        """Time and flash of a layer as shares of the whole model's in int8. Its neighbours are in integers:
+        to floats and back there are conversions."""
+        time = self._time(node, level) + (self._conversions(node) if level in (BF16, F32) else 0)
+        return time / self.time + _BYTES[level] * self._weights(node) / self.weights
+
+    def _time(self, node: Node, level: str) -> float:
+        return self.costs.node(self.graph, node, _TIME[level])
+
+    def _conversions(self, node: Node) -> float:
+        """What it takes to make floats of the operands of a layer, and integers of its results."""
+        sizes = (self.graph.type(name).size for name in node.inputs if self.graph.data(name) is None)
+        _, to_float = self.costs.row(["Dequantize"], "s8-f32")
+        _, to_integer = self.costs.row(["Quantize"], "f32-s8")
+        return to_float * sum(sizes) + to_integer * sum(self.graph.type(y).size for y in node.outputs)
 
     def macs_of(self, name: str) -> int:
         """The multiplications of a layer."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from math import inf
 
 from edgekit.core.ir import Node
 from edgekit.core.progress import Progress
@@ -30,6 +31,7 @@ class NoiseSearch:
     few: Measure
     wanted: float  # dB, at the worst output
     progress: Progress
+    limit: float = inf  # of what better formats may cost, as a share of the time and of the flash in int8
     noise: Mapping[NoiseSource, float] = field(default_factory=dict)
 
     def run(self, plain: Mixed) -> Mixed:
@@ -50,7 +52,7 @@ class NoiseSearch:
             found = replace(best, levels=levels, trial=trial, verdict=self.search.judge(trial))
             if found.verdict.sqnr_db > best.verdict.sqnr_db:
                 best = found
-            if best.verdict.sqnr_db >= self.wanted:
+            if best.verdict.sqnr_db >= self.wanted or not self.few.budget.left:
                 break
             # Few samples were kinder than all.
             goal += max(self.wanted - found.verdict.sqnr_db, _LEAST_GAIN_DB)
@@ -62,7 +64,7 @@ class NoiseSearch:
         aim = goal
         for _ in range(_ROUNDS):
             reached = self._worst(trial)
-            if reached >= goal:
+            if reached >= goal or not self.few.budget.left:
                 break
             better = self._predicted(10 ** (-aim / 10), levels)
             if better == levels:
@@ -80,6 +82,8 @@ class NoiseSearch:
             if sum(self.noise[source] for source in dirty) <= noise:
                 break
             changes = {s: found for s in dirty if s not in tried and (found := self._changes(s, levels))}
+            left = self.limit - self._extra(levels, {})
+            changes = {s: found for s, found in changes.items() if self._extra(found, levels) <= left}
             if not changes:
                 break
             worst = max(changes, key=lambda s: (self.noise[s] / self._extra(changes[s], levels), s))
@@ -119,8 +123,8 @@ class NoiseSearch:
         return node.outputs[0] in self.search.layers and node.outputs[0] not in formats.real
 
     def _changes(self, source: NoiseSource, levels: Levels) -> Levels:
-        """What avoids a source: int16 where the layers around take it, floats where they do not; nothing
-        where neither is allowed."""
+        """What avoids a source: int16 where the layers around take it, or floats, whichever costs less;
+        nothing where neither is allowed."""
         graph, layers, allowed = self.search.graph, self.search.layers, self.search.allowed
         if source.is_weights:
             return {source.name: F32} if F32 in allowed else {}
@@ -132,11 +136,12 @@ class NoiseSearch:
             for name, node in names.items()
             if not takes_wide(node) or self.search.has_weights(name)
         }
+        found: list[Levels] = [dict.fromkeys(names, F32)] if F32 in allowed else []
         if INT16 in allowed and (F32 in allowed or F32 not in wide.values()):
             formats = self.search.formats({**levels, **wide})
             if not self._is_dirty(source, formats):
-                return wide
-        return dict.fromkeys(names, F32) if F32 in allowed else {}
+                found.insert(0, wide)
+        return min(found, key=lambda changes: self._extra(changes, levels), default={})
 
     def _extra(self, changes: Levels, levels: Levels) -> float:
         costs = (self.search.extra_cost(Change(*pair), levels) for pair in changes.items())

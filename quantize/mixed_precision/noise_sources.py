@@ -94,7 +94,7 @@ class AloneNoise:
         weights = {source.name for source in piece if source.is_weights}
         dirty: set[str] = set()
         found = []
-        for stack, truth in zip(self.measure.stacks, self.measure.truth, strict=True):
+        for stack, truth in zip(self.measure.stacks, self.measure.all_truth, strict=True):
             many, values = stack.graph(self.graph), dict(truth)
             dirty = {name for name in self.graph.inputs if name in tensors}
             values |= {name: self._rounded(name, values[name]) for name in dirty}

@@ -270,7 +270,9 @@ class PruningPlan:
 
     def _accuracy(self, graph: Graph) -> float:
         """The share of samples that are held out which a graph has right."""
-        right = [answer(graph, sample) == label for sample, label in zip(self.held, self.labels, strict=True)]
+        session = simulate.Session(graph)
+        pairs = zip(self.held, self.labels, strict=True)
+        right = [answer(session, sample) == label for sample, label in pairs]
         return sum(right) / len(right)
 
 

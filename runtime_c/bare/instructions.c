@@ -1,7 +1,8 @@
 /* A plugin for QEMU that counts the instructions a guest executes between two of its functions: start and stop are
  * their addresses, and what is counted goes to standard error. With mark=ADDRESS, as often as needed, the file to=PATH
- * gets a line for each time that one of these is reached in between: how many until the next, or until stop. The
- * declarations are those of QEMU's plugin interface, version 1, as far as they are used here: no header is needed. */
+ * gets a line for each time that one of these is reached in between: how many until the next, or until stop. With
+ * registers=1 a vector instruction of RISC-V counts once more for each register that it works on. The declarations are
+ * those of QEMU's plugin interface, version 1, as far as they are used here: no header is needed. */
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -23,13 +24,15 @@ void qemu_plugin_register_atexit_cb(plugin_id id, void (*ended)(plugin_id, void 
 size_t qemu_plugin_tb_n_insns(const struct block *block);
 struct instruction *qemu_plugin_tb_get_insn(const struct block *block, size_t index);
 uint64_t qemu_plugin_insn_vaddr(const struct instruction *at);
+const void *qemu_plugin_insn_data(const struct instruction *at);
 
 EXPORT int qemu_plugin_version = 1;
 
 #define MOST_MARKS 4096
 
 static uint64_t start, stop, executed, before, counted, marks[MOST_MARKS], mark_count, since;
-static bool inside, marked;
+static uint64_t group = 1; /* registers, as vsetvli last set it */
+static bool inside, marked, by_registers;
 static FILE *to;
 
 static void end_part(void)
@@ -63,6 +66,48 @@ static void on_stop(unsigned cpu, void *data)
     inside = marked = false;
 }
 
+static void on_group(unsigned cpu, void *data)
+{
+    (void)cpu;
+    group = (uintptr_t)data;
+}
+
+static void on_vector(unsigned cpu, void *groups)
+{
+    (void)cpu;
+    executed += group * (uintptr_t)groups;
+}
+
+/* How many groups the larger operand of a vector instruction has: two where it is twice as wide; zero for no vectors. */
+static uintptr_t groups_of(uint32_t word)
+{
+    const uint32_t kind = word >> 12 & 7, operation = word >> 26, from = word >> 15 & 31;
+    if ((word & 0x7F) == 0x07 || (word & 0x7F) == 0x27) /* loads and stores, also of scalar floats */
+        return kind == 0 || kind >= 5;
+    if ((word & 0x7F) != 0x57 || kind == 7)
+        return 0;
+    if (kind == 0 || kind == 3 || kind == 4) /* integers: those that narrow */
+        return operation >= 0x2C && operation < 0x30 ? 2 : 1;
+    if (operation == 0x12 && (kind == 1 || kind == 5)) /* conversions of floats */
+        return from >= 8 ? 2 : 1;
+    return operation >= 0x30 ? 2 : 1;
+}
+
+static void on_instruction_of_riscv(struct instruction *at)
+{
+    uint32_t word = 0;
+    memcpy(&word, qemu_plugin_insn_data(at), 2); /* the first one in memory is the low one */
+    if ((word & 3) != 3) /* two bytes */
+        return;
+    memcpy(&word, qemu_plugin_insn_data(at), 4);
+    if ((word & 0x707F) == 0x7057 && word >> 30 != 2) { /* vsetvli, vsetivli */
+        const uintptr_t power = word >> 20 & 7;
+        qemu_plugin_register_vcpu_insn_exec_cb(
+            at, on_group, 0, (void *)((uintptr_t)1 << (power & 4 ? 0 : power)));
+    } else if (groups_of(word))
+        qemu_plugin_register_vcpu_insn_exec_cb(at, on_vector, 0, (void *)groups_of(word));
+}
+
 /* Callbacks of an instruction run before it, in the order in which they are registered. */
 static void on_translation(plugin_id id, struct block *block)
 {
@@ -77,6 +122,8 @@ static void on_translation(plugin_id id, struct block *block)
         for (uint64_t k = 0; k < mark_count; k++)
             if (address == marks[k])
                 qemu_plugin_register_vcpu_insn_exec_cb(at, on_mark, 0, NULL);
+        if (by_registers)
+            on_instruction_of_riscv(at);
         qemu_plugin_register_vcpu_insn_exec_inline(at, 0, &executed, 1);
     }
 }
@@ -101,6 +148,8 @@ EXPORT int qemu_plugin_install(plugin_id id, const void *info, int argc, char **
             start = address;
         else if (!strncmp(argv[i], "stop=", 5))
             stop = address;
+        else if (!strcmp(argv[i], "registers=1"))
+            by_registers = true;
         else if (!strncmp(argv[i], "to=", 3) && !(to = fopen(value + 1, "w")))
             return 1;
         else if (!strncmp(argv[i], "mark=", 5) && mark_count < MOST_MARKS)

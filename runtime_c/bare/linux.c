@@ -4,17 +4,18 @@
 #include <stdint.h>
 
 #include "stdio.h"
+#include "time.h"
 
 int main(int argc, char **argv);
 
 #if defined(__aarch64__)
-enum { READ = 63, WRITE = 64, EXIT = 93 };
+enum { READ = 63, WRITE = 64, EXIT = 93, CLOCK = 113 };
 __asm(".globl _start\n_start:\nmov x0, sp\nb begin\n");
 #elif defined(__riscv)
-enum { READ = 63, WRITE = 64, EXIT = 93 };
+enum { READ = 63, WRITE = 64, EXIT = 93, CLOCK = 113 };
 __asm(".globl _start\n_start:\nmv a0, sp\nj begin\n");
 #elif defined(__arm__)
-enum { READ = 3, WRITE = 4, EXIT = 1 };
+enum { READ = 3, WRITE = 4, EXIT = 1, CLOCK = 263 };
 __asm(".globl _start\n.type _start, %function\n_start:\nmov r0, sp\nbic sp, sp, #7\nb begin\n");
 #endif
 
@@ -62,6 +63,11 @@ size_t fread(void *data, size_t size, size_t count, FILE *file)
 size_t fwrite(const void *data, size_t size, size_t count, FILE *file)
 {
     return size ? transfer(WRITE, (uintptr_t)data, size * count, file) / size : 0;
+}
+
+int clock_gettime(int clock, struct timespec *now)
+{
+    return (int)call(CLOCK, clock, (intptr_t)now, 0);
 }
 
 #if defined(__arm__)

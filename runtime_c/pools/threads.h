@@ -121,7 +121,7 @@ struct ek_threads {
     ek_atomic ticket; /* 65536 times the number of parts, and the next one to be taken */
     uint8_t apart[64]; /* in another cache line */
     ek_atomic done; /* parts that have returned, of all runs: the caller only reads it */
-    ek_atomic is_waiting; /* does the caller sleep until all are done? */
+    ek_atomic is_waiting; /* the caller sleeps until all parts are done */
     ek_atomic sleeping; /* threads that sleep until there is work */
     ek_atomic is_over;
     ek_mutex mutex;

@@ -84,6 +84,55 @@ def test_a_visitor_sees_what_becomes_of_a_model(chromium: Browser, playground: P
     assert screenshot.read_bytes().startswith(PNG)
 
 
+FIRST = """
+export default async (page) => {
+  const frame = await (await page.waitForSelector("#report")).contentFrame();
+  await frame.waitForSelector("#graph a.card");
+  const first = await page.evaluate(() => ({
+    facts: document.getElementById("facts").checkVisibility(),
+    says: document.getElementById("first").checkVisibility(),
+    loading: document.getElementById("loading").checkVisibility(),
+  }));
+  return { ...first, report: await frame.evaluate(() => document.body.innerText) };
+};
+"""
+
+
+def test_a_result_is_there_before_python(chromium: Browser, playground: Path, tmp_path: Path) -> None:
+    """Of an example, in few requests and bytes."""
+    (tmp_path / "first.mjs").write_text(FIRST)
+    with site(playground) as url:
+        visit = chromium.visit(f"{url}/", tmp_path / "first.mjs")
+    found = visit.result
+    assert (found["facts"], found["says"], found["loading"]) == (False, True, True)
+    assert "digits on cortex-m4" in found["report"]
+    assert "Most noise" in found["report"]
+    before = visit.requests[: visit.requests.index(f"{url}/worker.js")]
+    assert len(before) <= 4
+    paths = [playground / (request.removeprefix(f"{url}/") or "index.html") for request in before]
+    assert sum(path.stat().st_size for path in paths) <= 300_000
+
+
+LINK = """
+export default async (page) => {
+  page.setDefaultTimeout(120_000);
+  await page.waitForFunction(() => document.getElementById("sampled").textContent.includes("450"));
+  await page.waitForFunction(() => document.body.getAttribute("aria-busy") === "false");
+  const chosen = await Promise.all(["target", "dtype", "optimize"].map((id) => page.inputValue(`#${id}`)));
+  const [download] = await Promise.all([page.waitForEvent("download"), page.click("#report-file")]);
+  return { chosen, name: download.suggestedFilename(), link: await page.getAttribute("#link", "href") };
+};
+"""
+
+
+def test_a_result_can_be_linked_and_downloaded(chromium: Browser, playground: Path, tmp_path: Path) -> None:
+    (tmp_path / "link.mjs").write_text(LINK)
+    words = "#target=cortex-m7&dtype=int8&optimize=size&model=digits"
+    with site(playground) as url:
+        found = chromium.visit(f"{url}/{words}", tmp_path / "link.mjs").result
+    assert found == {"chosen": ["cortex-m7", "int8", "size"], "name": "report.html", "link": words}
+
+
 def test_the_c_is_that_of_the_command_line(playground: Path, tmp_path: Path) -> None:
     """Python of 32 bits, another numpy, and no compiled part of onnx make the same files."""
     models = [EXAMPLES / name / f"{name}.onnx" for name in ("anomaly", "keywords")]

@@ -187,6 +187,60 @@ def test_headings_sort_and_names_are_text(chromium: Browser, pages: dict[str, Pa
     assert hacked == 0
 
 
+SHORT = """
+export default async (page) => {
+  const shown = () =>
+    page.$$eval("#table tbody tr", (all) => all.filter((row) => row.checkVisibility()).map(({ id }) => id));
+  const first = await shown();
+  await page.click("#table th:has-text('MACs') button");
+  const sorted = await shown();
+  const link = page.locator("#advice a").first();
+  const wanted = await link.getAttribute("data-row");
+  await page.click("#table th:has-text('#') button");
+  await link.click();
+  const all = await shown();
+  const [chosen, at] = [await page.textContent("#details h3"), await page.evaluate(() => location.hash)];
+  return { first, sorted, wanted, all: all.length, chosen, at };
+};
+"""
+
+
+def test_long_tables_are_short_until_all_is_asked_for(
+    chromium: Browser, pages: dict[str, Path], tmp_path: Path
+) -> None:
+    (tmp_path / "short.mjs").write_text(SHORT)
+    found = chromium.visit(pages["residual"].as_uri(), tmp_path / "short.mjs").result
+    layers = library(residual(37), 148).layers
+    heaviest = sorted(range(len(layers)), key=lambda i: -layers[i].macs)
+    assert found["first"] == [f"layer-{i + 1}" for i in range(10)]
+    assert found["sorted"] == [f"layer-{i + 1}" for i in heaviest[:10]]
+    assert found["wanted"] == f"layer-{heaviest[0] + 1}" not in found["first"]
+    assert (found["all"], found["at"]) == (148, f"#{found['wanted']}")
+    assert found["chosen"] == layers[heaviest[0]].name
+
+
+def test_rows_of_moves_are_shown_with_all_rows(
+    chromium: Browser, pages: dict[str, Path], tmp_path: Path
+) -> None:
+    (tmp_path / "moves.mjs").write_text(MOVES)
+    before, after, printed = chromium.visit(pages["difference"].as_uri(), tmp_path / "moves.mjs").result
+    assert 0 < before < after == printed
+
+
+MOVES = """
+export default async (page) => {
+  const shown = () =>
+    page.$$eval("table.sorts tbody tr", (all) => all.filter((row) => row.checkVisibility()).length);
+  const before = await shown();
+  await page.emulateMedia({ media: "print" });
+  const printed = await shown();
+  await page.emulateMedia({ media: "screen" });
+  await page.click(".show-all");
+  return [before, await shown(), printed];
+};
+"""
+
+
 CLICK = """
 export default async (page) => {
   await page.click("a[href='#variant-3'] circle");

@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 
 const require = createRequire(`${process.env.NODE_TOOLS}/`);
 const [engine, executablePath] = process.argv.slice(2);
-const SECONDS = 30;
+const SECONDS = 120;
 const SIZE = { width: 800, height: 600 };
 const { newPage, close } = await { chromium, firefox }[engine]();
 

@@ -92,12 +92,19 @@ def test_two_inputs_are_a_tuple_in_order_or_a_dict() -> None:
     [
         ([X[..., :2]], r"input x is \[12,1,2\]"),
         ([X[0], "x"], "input x is <U1"),
-        ([[1.0, 2.0], [3.0]], "that is no array"),
+        ([[1.0, 2.0], [3.0]], "input x is a list that is no array"),
         ([], "no calibration sample"),
-        ([None], "that is no array"),
-        ({"x": [[1.0], [2.0, 3.0]]}, "that is no array"),
+        ([None], "input x is a NoneType that is no array"),
+        ({"x": [[1.0], [2.0, 3.0]]}, "input x is a list that is no array"),
     ],
 )
 def test_what_is_no_sample_is_refused(given: Any, words: str) -> None:
     with pytest.raises(EdgeKitError, match=words):
         edgekit.quantize_model(network(), given)
+
+
+@pytest.mark.parametrize("is_list", [False, True])
+def test_numbers_that_numpy_lacks_are_named(is_list: bool) -> None:
+    x = tensor(X).bfloat16()
+    with pytest.raises(EdgeKitError, match=r"(?s)input x is torch.bfloat16, .*x\.float\(\)"):
+        edgekit.quantize_model(network(), [x] if is_list else x)

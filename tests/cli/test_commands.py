@@ -205,7 +205,7 @@ def test_verify_compares_and_leaves_nothing(cli: CommandLine, folder: Path) -> N
     require("gcc")
     before = sorted(folder.iterdir())
     found = cli.ok("verify", "digits.onnx", "--target", "host", "--json").json
-    assert found["samples"] == 3
+    assert found["samples"] == 6
     assert [output["name"] for output in found["outputs"]] == ["y"]
     assert cli.ok("verify", "digits.ek", "--data", "x.npz", "--optimize", "size").out.startswith("verified")
     assert sorted(folder.iterdir()) == before

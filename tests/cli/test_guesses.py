@@ -159,6 +159,7 @@ def _hints() -> list[tuple[str, str]]:
                     for part in ast.walk(value)
                     if isinstance(part, ast.Constant) and isinstance(part.value, str)
                 )
+                text = re.sub(r"llama-quantize[^:;,]*", "", text)  # another program, with options of its own
                 found.append((f"{path.relative_to(ROOT)}:{value.lineno}", text))
     return found
 

@@ -75,3 +75,20 @@ def test_convert_and_build_say_it_once(cli: CommandLine, folder: Path) -> None:
     assert note not in cli.ok("build", "net.ek", "-o", "out", "--no-verify").err
     assert cli.ok("build", path, "-o", "out", "--no-verify").err.count(note) == 1
     assert note not in cli.ok("build", path, "-o", "out", "--no-verify", "--dim", "batch=1").err
+
+
+def test_errors_say_that_a_batch_was_taken_as_one(cli: CommandLine, folder: Path) -> None:
+    """What does not fit a batch of 1 may fit the one that the file was made for."""
+    inputs = [tensor("frames", ["clips", 3]), tensor("weights", [4, 3])]
+    nodes = [node("Transpose", "frames", "turned"), node("MatMul", "turned weights", "y")]
+    onnx.save(model(nodes, inputs=inputs), folder / "net.onnx")
+    answer = cli("convert", "net.onnx")
+    assert "error: E0401" in answer.err
+    assert (
+        "hint: the batch of frames is open in the file, and was taken as 1: --dim clips=N binds it"
+        in answer.err
+    )
+    cli.ok("convert", "net.onnx", "--dim", "clips=4")
+    answer = cli("convert", "net.onnx", "--dim", "clips=5")
+    assert "error: E0401" in answer.err
+    assert "taken as 1" not in answer.err

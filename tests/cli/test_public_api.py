@@ -27,7 +27,9 @@ def test_the_package_exports_the_api_and_its_version() -> None:
 
 def test_type_checkers_see_the_same_names() -> None:
     tree = ast.parse(Path(edgekit.__file__).read_text(encoding="utf-8"))
-    block = next(node for node in tree.body if isinstance(node, ast.If))
+    block = next(
+        node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+    )
     seen = {
         alias.name for node in ast.walk(block) if isinstance(node, ast.ImportFrom) for alias in node.names
     }

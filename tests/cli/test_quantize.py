@@ -122,3 +122,13 @@ def test_layers_on_floats_in_a_quantized_model_are_warned_about(cli: CommandLine
     assert "operators of this quantized model compute on floats: " in warning
     assert "Conv2d" in warning
     assert "floats" not in cli.ok("convert", "digits.onnx", "-o", "again.ek").err
+
+
+def test_the_class_is_recorded_and_the_command_line_says_it(cli: CommandLine) -> None:
+    words = ("quantize", "digits.onnx", "--data", "calib.npz", "--calibrate", "minmax")
+    answer = cli.ok(*words, "-t", "stm32f407")
+    assert "times as fast as floats, on cortex-m4" in answer.out
+    assert edgekit.load("digits_int8.ek").source.machine == "cortex-m4"
+    found = cli.ok(*words, "--json").json
+    assert found["quantization"]["machine"] == "any"
+    assert found["quantization"]["speedup"] > 0

@@ -2,16 +2,21 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from support.command_line import CommandLine
 from support.report_pages import figures, library, residual
+from support.row_networks import random_row_network
 from support.tools import ROOT, require, require_module
 
-from edgekit import EdgeKitError
+from edgekit import EdgeKitError, save
+from edgekit.core import target
+from edgekit.core.ops._linear import Linear
 from edgekit.reports import build_comparison, library_page
 from edgekit.reports.build_comparison import BuildSummary, compared, read
+from edgekit.reports.what_if import Wanted, changes
 
 DOCS = ROOT / "docs" / "reports.md"
 
@@ -37,6 +42,22 @@ def test_the_page_says_what_the_json_says(cli: CommandLine) -> None:
     assert f"arena {estimate['arena_bytes']:,} + stack {estimate['stack_bytes']:,}" in text
     assert [layer["name"] for layer in build["layers"]] == [x["name"] for x in estimate["layers"]]
     assert text.count('<a class="card') == len(build["layers"])
+
+
+def test_changes_to_a_library_by_rows_are_planned_by_rows(cli: CommandLine) -> None:
+    require("gcc")
+    graph, host = random_row_network(0), target.load("host")
+    save(graph, "rows.ek")
+    cli.ok("build", "rows.ek", "-o", "out", "--optimize", "ram", "--report", "rows.html")
+    text = Path("rows.html").read_text(encoding="utf-8")
+    assert "optimized for speed and least RAM" in text
+    halves: list[Wanted] = [(n.outputs[0], "half") for n in graph.nodes if isinstance(n.op, Linear)]
+    whole, by_rows = (
+        {f"\N{MINUS SIGN}{-change.arena_bytes:,} B of arena" for change in changes(graph, t, halves).values()}
+        for t in (host, replace(host, least_ram=True))
+    )
+    assert any(words in text for words in by_rows - whole)
+    assert not any(words in text for words in whole - by_rows)
 
 
 def test_a_build_writes_the_page_too(cli: CommandLine) -> None:

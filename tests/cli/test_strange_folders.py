@@ -19,6 +19,7 @@ from edgekit.core import files, target
 from edgekit.core.builder import Builder
 from edgekit.core.ops.activations import Sigmoid
 from edgekit.core.types import DType, Type
+from edgekit.tuning.journal import Journal
 
 BRACKETS, DIGITS = "[" * 200_000, "9" * 5000
 PLANTED: dict[str, Callable[[Path], object]] = {
@@ -164,11 +165,21 @@ def test_a_target_file_is_a_regular_file(make: Callable[[str], object], folder: 
         f'clock = "{DIGITS}"',
         f'memory = {{ ram = "{DIGITS}K" }}',
         "clock = -5",
+        'runner = " "',
+        """runner = "wine '" """,
+        """emulator = "'" """,
     ],
 )
 def test_a_target_has_numbers_that_can_be(line: str) -> None:
     with pytest.raises(EdgeKitError, match="E0106 target mine: "):
         target.parse("mine", f'base = "host"\n{line}')
+
+
+@pytest.mark.parametrize("runner", [" ", "wine '"])
+def test_a_runner_is_a_command(cli: CommandLine, runner: str) -> None:
+    answer = cli("verify", "digits.ek", "--runner", runner)
+    assert answer.code == 2
+    assert "E0103 the runner " in answer.err
 
 
 def test_the_targets_of_edgekit_can_be() -> None:
@@ -186,3 +197,71 @@ def test_models_without_weights_can_be_compared_on_a_page(cli: CommandLine, tmp_
     page = tmp_path / "page.html"
     cli.ok("diff", tmp_path / "a.ek", tmp_path / "b.ek", "--data", tmp_path / "x.npz", "--report", page)
     assert "0 B to 0 B" in page.read_text()
+
+
+@pytest.mark.parametrize(
+    "make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")], ids=["pipe", "device"]
+)
+@pytest.mark.parametrize(
+    "name",
+    [
+        "x.onnx",
+        "x.tflite",
+        "x.keras",
+        "x.pt2",
+        "x.gguf",
+        "x.ek",
+        "x.json",
+        "x.mlir",
+        "x.ort",
+        "x.prototxt",
+        "x",
+    ],
+)
+def test_a_model_is_a_regular_file(make: Callable[[Path], object], name: str, tmp_path: Path) -> None:
+    make(tmp_path / name)
+
+    def work() -> None:
+        with pytest.raises(EdgeKitError, match="E0104"):
+            edgekit.convert(tmp_path / name)
+
+    assert ended(work) == 0
+
+
+@pytest.mark.parametrize(
+    "make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")], ids=["pipe", "device"]
+)
+@pytest.mark.parametrize("name", ["given.npz", "given.npy", "samples/given.npz"])
+def test_samples_are_in_regular_files(
+    cli: CommandLine, make: Callable[[Path], object], name: str, folder: Path
+) -> None:
+    Path("samples").mkdir()
+    make(Path(name))
+
+    def work() -> None:
+        answer = cli("quantize", "digits.onnx", "--data", "samples" if "/" in name else name)
+        assert "E0104" in answer.err or "E0404" in answer.err, answer.err
+
+    assert ended(work) == 0
+
+
+def test_links_to_samples_are_followed_where_they_are_named(cli: CommandLine, folder: Path) -> None:
+    """In a folder, whoever made it made the link."""
+    Path("samples").mkdir()
+    Path("samples/link.npz").symlink_to(folder / "calib.npz")
+    cli.ok("run", "digits.ek", "--data", "samples/link.npz")
+    answer = cli("quantize", "digits.onnx", "--data", "samples")
+    assert "E0404 samples/link.npz is a link" in answer.err
+
+
+@pytest.mark.parametrize("target", ["secret", "/dev/zero", "nothing"])
+def test_a_search_goes_on_from_no_link(target: str, tmp_path: Path) -> None:
+    """What it appends would go where the link leads."""
+    (tmp_path / "secret").write_text("mine\n")
+    (tmp_path / "out").mkdir()
+    path = tmp_path / "out" / "journal.jsonl"
+    path.symlink_to(tmp_path / target)
+    with pytest.raises(EdgeKitError, match="E0404"):
+        Journal(path, "this")
+    assert (tmp_path / "secret").read_text() == "mine\n"
+    assert not (tmp_path / "nothing").exists()

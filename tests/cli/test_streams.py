@@ -120,7 +120,7 @@ def on_a_terminal(*words: str, **environment: str) -> str:
 def test_progress_is_shown_on_a_terminal_and_wiped(folder: Path) -> None:
     require("gcc")
     said = on_a_terminal("verify", "digits.ek", NO_COLOR="")
-    assert "\r\033[Kverifying, sample 3 of 3  [##############################]  100%" in said
+    assert "\r\033[Kverifying, sample 6 of 6  [##############################]  100%" in said
     assert said.rpartition("\r\033[K")[2].startswith("verified")
     assert "\033" not in program("verify", "digits.ek", folder=folder).err
 

@@ -89,15 +89,32 @@ def test_memory_without_a_value_is_not_a_number(tmp_path: Path) -> None:
     assert np.isnan(run_with("y[3] = before;", tmp_path)[3])
 
 
+def test_extremes_lie_where_nothing_was_written_and_around(tmp_path: Path) -> None:
+    """Larger and smaller than other numbers by turns."""
+    driver, program = driver_with("y[0] = before; y[1] = x[6]; y[2] = x[-1];", tmp_path)
+    samples = [{"x": X}] * 7  # more than the first process runs
+    found = np.array([outputs["y"][:3] for outputs in driver.among_extremes().run_each(program, samples)])
+    assert (found[::2] > 1e36).all()
+    assert (found[1::2] < -1e36).all()
+
+
+@pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8", "f2", "f4", "f8"])
+def test_extremes_are_extreme_in_every_type(dtype: str) -> None:
+    limits: np.iinfo | np.finfo = np.iinfo(dtype) if dtype[0] == "i" else np.finfo(dtype)  # type: ignore[type-arg]
+    large, small = (np.full(2, word, "<u4").view(dtype) for word in (drivers._LARGE, drivers._SMALL))
+    assert large.max() > np.sqrt(float(limits.max))
+    assert small.min() < -np.sqrt(float(limits.max))
+
+
 @pytest.fixture
 def processes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many samples each process ran."""
     counts: list[int] = []
     plain = Driver._steps
 
-    def counted(self: Driver, program: Program, samples: Sequence[Mapping[str, Array]]) -> Any:
+    def counted(self: Driver, program: Program, samples: Sequence[Mapping[str, Array]], first: int) -> Any:
         counts.append(len(samples))
-        return plain(self, program, samples)
+        return plain(self, program, samples, first)
 
     monkeypatch.setattr(Driver, "_steps", counted)
     return counts

@@ -1,12 +1,16 @@
 """What kernel files say of themselves is read strictly: a word that means nothing is an error."""
 
+import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from edgekit.codegen.kernels import contracts
 from edgekit.codegen.kernels.expressions import ExpressionError, conjuncts, expression
-from edgekit.codegen.kernels.kernel_files import KernelFileError, Variant, all_variants, read, variants_of
+from edgekit.codegen.kernels.kernel_files import Variant, all_variants, read, variants_of
+from edgekit.codegen.kernels.kernel_rows import KernelFileError
 from edgekit.core.ops import Call
 
 CODE = '#include "edgekit/contracts/dense_int.h"\n\nEK_KERNEL void EK_FN(const EK_X *x)\n{\n}\n'
@@ -58,9 +62,64 @@ def test_one_text_serves_several_kernels(tmp_path: Path) -> None:
     assert not second.is_own
     assert second.pack == {"w": "O/8! I o8", "b": "O"}
     assert second.scratch == first.scratch
-    assert (second.order, first.conditions) == ("", ())
+    assert (second.order, first.conditions) == ("rows 8", ())
     changed = code.replace("ek_dot_", "ek_mmla_").replace("EK_DOT_", "EK_MMLA_").replace("(dot)", "(mmla)")
     assert second.source() == "/* Another. */\n" + changed
+
+
+def test_a_row_says_only_how_it_differs(tmp_path: Path) -> None:
+    first, second, third = written(
+        tmp_path,
+        "One.\n * @for X=s8 W=s8 @rule e @when rows > 1 and inputs > 8 @pack w: O I\n"
+        " * @pack b: O @fold b: -128 w @scratch 16 @order rows 8 @apart @split never @work calls 2\n"
+        " * @count pairs: rows // 2\n"
+        " * @as mve/dense_int W=s4 dot=mmla @when outputs == 1 @pack b: O/8! o8\n"
+        " * @as mve/dense_int.wide sum=sums like mve/dense_int @without when inputs > 8, apart\n"
+        " * @scratch 8 @rule tfl",
+    )
+    assert first.words == second.words == third.words == "/* One. */"
+    assert second.types == {"X": "s8", "W": "s4"}
+    assert second.rules == first.rules
+    assert [part.text for part in second.conditions] == ["rows > 1", "inputs > 8", "outputs == 1"]
+    assert second.pack == {"w": "O I", "b": "O/8! o8"}
+    assert second.fold == first.fold
+    assert (second.order, second.apart, second.split, second.scratch) == (
+        "rows 8",
+        True,
+        first.split,
+        first.scratch,
+    )
+    assert second.counts == first.counts
+    assert (first.kinds, second.kinds) == (("calls",), ())
+    assert third.types == second.types
+    assert third.changes == {"dot": "mmla", "sum": "sums"}
+    assert [part.text for part in third.conditions] == ["rows > 1", "outputs == 1"]
+    assert (third.apart, third.rules, third.scratch and third.scratch.text) == (False, {"tfl": "tfl"}, "8")
+
+
+def test_a_condition_with_commas_is_taken_away_by_its_text(tmp_path: Path) -> None:
+    head = "One.\n * @when max(rows, 2) > max(1, (inputs)) and outputs > 1 and inputs > 8\n * @order rows 8"
+    row = "@as mve/dense_int @without when max(rows, 2) > max(1, (inputs)), when inputs > 8, order"
+    _, found = written(tmp_path, f"{head}\n * {row}")
+    assert ([part.text for part in found.conditions], found.order) == (["outputs > 1"], "")
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ("@as mve/dense_int like mve/dense_int.wide", "no kernel mve/dense_int.wide stands before it"),
+        ("@as mve/dense_int @without order", "dsp/dense_int has no order"),
+        ("@as mve/dense_int @without when inputs > 9", "dsp/dense_int has no when inputs > 9"),
+        ("@as dsp/dense_int", "dsp/dense_int is named twice"),
+        ("@as mve/dense_int Q=s8", "Q is no type of the contract"),
+        ("@as mve/conv2d_int", "inputs is no parameter of the contract"),
+        ("@as mve/dense_int @scratch 8 @apart @apart", "said twice"),
+    ],
+)
+def test_a_row_differs_from_what_there_is(row: str, words: str, tmp_path: Path) -> None:
+    with pytest.raises(KernelFileError) as error:
+        written(tmp_path, f"One.\n * @when inputs > 8\n * {row}")
+    assert words in str(error.value)
 
 
 def test_kernels_that_are_alike_share_a_comment(tmp_path: Path) -> None:
@@ -68,13 +127,32 @@ def test_kernels_that_are_alike_share_a_comment(tmp_path: Path) -> None:
     _, second, third = written(tmp_path, "One.\n * @when rows > 2", of_all)
     assert (second.file, third.file) == ("mve/dense_int", "neon/dense_int.wide")
     assert (second.changes, third.changes) == ({}, {"dot": "mmla"})
+    assert [part.text for part in second.conditions] == ["rows > 2", "rows > 1"]
     assert second.conditions == third.conditions
     assert second.words == third.words
+
+
+def test_kinds_of_work_are_counted_by_those_above_as_each_kernel_counts_them(tmp_path: Path) -> None:
+    one = "One.\n * @count tiles: (rows\n * @count tiles: + 2) // 3\n * @count tile rows: 3 * tiles"
+    other = "Other.\n * @as mve/dense_int\n * @count tiles: (rows + 7) // 8\n * @count ends: tiles * 8 - rows"
+    first, second = written(tmp_path, one, other)
+    assert {name: number.text for name, number in first.counts.items()} == {
+        "tiles": "(rows + 2) // 3",
+        "tile rows": "3 * ((rows + 2) // 3)",
+    }
+    assert {name: number.text for name, number in second.counts.items()} == {
+        "tiles": "(rows + 7) // 8",
+        "tile rows": "3 * ((rows + 7) // 8)",
+        "ends": "((rows + 7) // 8) * 8 - rows",
+    }
 
 
 @pytest.mark.parametrize(
     ("line", "words"),
     [
+        ("@count tiles: rovs // 3", "rovs is no parameter of the contract and no fact, is it rows?"),
+        ("@count tiles: tiles + 1", "tiles is no parameter of the contract and no fact"),
+        ("@work calls, a, b, c, d, e, f, g, h", "more than 8 kinds of work"),
         ("@whn inputs == 1", "no such tag, is it @when?"),
         ("@when inputs ==", "is no expression"),
         ("@when imputs == 1", "imputs is no parameter of the contract and no fact, is it inputs?"),
@@ -92,14 +170,9 @@ def test_kernels_that_are_alike_share_a_comment(tmp_path: Path) -> None:
         ("@order row 8", "is not as"),
         ("@order rows {4 * imputs}", "is it inputs?"),
         ("@apart from others", "is not as"),
-        ("@as mve/dense_int", "this kernel is named by its file"),
         ("@order rows 8\n * @order rows 8", "said twice"),
         ("@for X=s8\n * @for X=s16", "X is said twice"),
         ("@for X=s8\n * and more of it", "a sentence behind tags"),
-        ("when inputs == 1", "tags begin with @: write `@when inputs == 1`"),
-        ("for X=s8 W=s8", "tags begin with @: write `@for X=s8 W=s8`"),
-        ("like mve/dense_int.c dot=mmla", "code of another file: a comment in that one, @as <set>/<name>"),
-        ("apart", "write `@apart`"),
     ],
 )
 def test_what_means_nothing_is_an_error(line: str, words: str, tmp_path: Path) -> None:
@@ -135,9 +208,33 @@ def test_tags_stand_at_the_head(tmp_path: Path) -> None:
         )
 
 
-def test_files_without_words_are_errors(tmp_path: Path) -> None:
-    with pytest.raises(KernelFileError, match="no comment says"):
-        written(tmp_path)
+@pytest.mark.parametrize(
+    ("comments", "words"),
+    [
+        ([], "no comment says what this kernel is"),
+        (["@when inputs > 8"], "no sentence says what this kernel is"),
+        (["One.", "Another.\n * @when inputs > 8"], "a kernel of the same code begins with @as"),
+        (["One.", "@when rows > 1\n * @as mve/dense_int"], "a kernel of the same code begins with @as"),
+    ],
+)
+def test_files_without_words_are_errors(comments: Sequence[str], words: str, tmp_path: Path) -> None:
+    with pytest.raises(KernelFileError, match=words):
+        written(tmp_path, *comments)
+
+
+def test_a_kernel_has_a_contract(tmp_path: Path) -> None:
+    with pytest.raises(KernelFileError, match=r"no contract include/edgekit/contracts/dense_float\.h"):
+        written(tmp_path, "One.\n * @as mve/dense_float", code=CODE.partition("\n")[2])
+
+
+def test_optional_text_is_for_operands_that_there_are() -> None:
+    """EK_IF_R of an operand that no contract has would go without a word."""
+    texts = [contracts.header(name) for name in contracts.headers()]
+    operands = {name for text in texts if "EK_FN(" in text for name in contracts.operands(text)}
+    used = {name for v in all_variants() for name in re.findall(r"\bEK_IF_(\w+)\(", v.source())}
+    assert used
+    assert {name.lower() for name in used} <= operands
+    assert used == {*re.findall(r"#define EK_IF_(\w+)\(", contracts.header("generic.h"))}
 
 
 def test_the_order_may_depend_on_the_sizes_of_a_layer(tmp_path: Path) -> None:

@@ -128,3 +128,13 @@ def test_the_library_says_what_it_is(tmp_path: Path) -> None:
     assert "void digits_run(void *arena);" in header
     text = render(compile_graph(joined(), HOST), "size")["joined.h"].decode()
     assert "overwrites" not in text
+
+
+def test_one_port_of_16_bits_among_others_brings_its_type() -> None:
+    """No kernel does: what passes on is copied as bytes."""
+    net = Net()
+    y = net(Neg(), net.x(3, name="a"))
+    net.dtype = DType.F16
+    files = render(compile_graph(net.done(y, net.x(4, name="b")).with_name("mixed"), HOST), "speed")
+    assert "edgekit/half.h" in files
+    assert b"edgekit/half.h" in files["mixed.h"] + files["mixed.c"]

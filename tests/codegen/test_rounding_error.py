@@ -62,7 +62,7 @@ def test_limits_follow_the_type_that_is_stored() -> None:
         graph = net.done(net.one(Cast(DType.F64), y) if dtype is not DType.F64 else y)
         known = RoundingError(graph, [simulate.random_inputs(graph, 0)]).explain(0, graph.outputs[0])
         limits.append(known.limit.max() / np.abs(known.exact).max())
-    assert limits[0] < 1e-14 < limits[1] < 1e-5 < 1e-4 < limits[2] < 1e-2 < limits[3] < 0.2
+    assert limits[0] < 1e-14 < limits[1] < 1e-5 < 1e-4 < limits[2] < 4e-3 < limits[3] < 0.2
 
 
 def test_limits_grow_where_sums_cancel_and_not_behind_a_softmax() -> None:
@@ -76,6 +76,21 @@ def test_limits_grow_where_sums_cancel_and_not_behind_a_softmax() -> None:
     relative = [k.limit.max() / np.abs(k.exact).max() for k in known]
     assert relative[0] < 1e-5 < 1e-3 < relative[1]
     assert known[2].limit.max() < 1e-6  # one class is certain
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_sums_that_begin_with_a_large_bias_lose_digits(seed: int) -> None:
+    """Kernels add to the bias, one by one or in vectors: partial sums are as large as it is."""
+    net = Net(seed=seed)
+    w = net.random(1, 64)
+    graph = net.done(net(Dense(), net.x(1, 64), w, np.array([1000.3], np.float32)))
+    inputs = simulate.random_inputs(graph, seed)
+    known = RoundingError(graph, [inputs]).explain(0, graph.outputs[0], thorough=True)
+    total = np.float32(1000.3)
+    for a, b in zip(inputs[graph.inputs[0]][0], w[0], strict=True):
+        total += a * b
+    assert abs(float(total) - known.exact.item()) <= known.limit.item()
+    assert known.limit.item() < 30 * np.spacing(np.float32(1000))
 
 
 def test_a_slice_tells_of_its_own_errors() -> None:

@@ -100,7 +100,7 @@ def test_parameters_of_a_layer_take_few_lines(program: Program, optimize: Optimi
     for struct in re.findall(
         r"^static const struct \w+ \w+ = \{\n(.*?)^\};", text(program, optimize), re.M | re.S
     ):
-        assert struct.count("\n") <= 4, struct
+        assert struct.count("\n") <= 6, struct  # with the names of up to 24 fields
 
 
 def table(text: str) -> list[tuple[int, int, int, int, str]]:

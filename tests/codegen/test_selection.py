@@ -5,9 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support.each_target import EVERY
 from support.tools import require
 
-from benchmarks import calibration_layers, kernel_choice
+from benchmarks import calibration_layers, kernel_layers
 from benchmarks.calibration_graph import Layers
 from benchmarks.calibration_plans import PLANS
 from benchmarks.selection import clocked
@@ -29,11 +30,6 @@ from edgekit.core.types import DType, Quant, Type, Value
 from scripts.selection import explained
 
 M4 = targets.load("cortex-m4")
-TARGETS = (
-    *("cortex-m0plus", "cortex-m4", "cortex-m55", "riscv32", "riscv64", "riscv64-rvv"),
-    *("aarch64", "aarch64-dotprod", "aarch64-i8mm", "aarch64-sme", "armv7-neon"),
-    *("wasm32-simd", "wasm32-relaxed", "x86-64-avx2", "x86-64-avxvnni", "x86-64-avx512"),
-)
 # Sides, stride and channels; the file with the most conditions takes up to twice the instructions.
 DEPTHWISE = ((6, 2, 128), (5, 2, 96), (10, 2, 96), (8, 2, 128), (7, 2, 64), (3, 1, 256), (14, 2, 64))
 
@@ -59,7 +55,7 @@ def depthwise(side: int, stride: int, channels: int) -> Call:
 
 def candidates(call: Call, target: Target) -> tuple[tuple[Variant, ...], tuple[str, ...]]:
     name = instance_name(call)
-    operands = contracts.operands(contracts.header(contracts.contract(call.kernel, name)))
+    operands = contracts.operands_of(call.kernel, name)
     return fitting(call, name, target.isa, operands), operands
 
 
@@ -78,11 +74,12 @@ def test_the_cheapest_is_taken_whatever_conditions_it_has(side: int, stride: int
 
 def test_an_emulator_counts_least_for_the_kernels_that_are_taken() -> None:
     require("qemu-system-arm")
-    found = kernel_choice.compared(network(), M4)
-    taken = [next(iter(layer.counts)) for layer in found]
+    found = kernel_layers.fitting(network(), M4)
+    counts = kernel_layers.counted(M4, found)
+    taken = [next(iter(layer.kernels)) for layer in found]
     assert len(found) == 3
-    assert {function.partition("_s8")[2] for function in taken} == {"_tfl_up_m1__dsp", "_tfl_up__dsp"}
-    assert max(layer.off for layer in found) < 1.1
+    assert set(taken) == {"dsp/depthwise2d_int", "dsp/depthwise2d_int.m1"}
+    assert max(layer.off(counts) for layer in found) < 1.1
 
 
 def network() -> Graph:
@@ -116,7 +113,7 @@ def test_a_kernel_without_costs_is_never_selected_beside_one_that_has_them() -> 
 
 def test_small_weights_come_before_fewer_instructions() -> None:
     seen = 0
-    for plain in calls(kernel_choice.graph(1, 10)):
+    for plain in calls(kernel_layers.graph(1, 10)):
         call = replace(plain, facts={**plain.facts, "compact": 1})
         found, operands = candidates(call, M4)
         small = [v for v in found if "compact" in {condition.text for condition in v.conditions}]
@@ -129,12 +126,12 @@ def test_working_memory_decides_between_equal_instructions() -> None:
     assert KernelCost(10.0, 4) < KernelCost(10.0, 8) < KernelCost(11.0, 0)
 
 
-@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize("name", EVERY)
 def test_kernels_that_compete_say_what_they_cost_and_none_the_same(name: str) -> None:
     """Of two that cost the same, one is of no use: it is to go, or to say what it is better for."""
     target = targets.load(name)
     for plan in range(len(PLANS)):
-        for call in calls(kernel_choice.graph(1, plan)):
+        for call in calls(kernel_layers.graph(1, plan)):
             found, operands = candidates(call, target)
             if len(found) > 1:
                 costs = [cost(variant, call, target, operands) for variant in found]

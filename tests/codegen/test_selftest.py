@@ -16,7 +16,8 @@ from support.tools import require, require_shared
 from edgekit import api
 from edgekit.codegen.compilation import build as library
 from edgekit.codegen.compilation import toolchain
-from edgekit.codegen.compilation.build import library_sources, write
+from edgekit.codegen.compilation.build import write
+from edgekit.codegen.compilation.library_objects import library_sources
 from edgekit.codegen.lowering.compact_weights import fit
 from edgekit.codegen.printing.render import weight_blocks
 from edgekit.codegen.verification.selftest import SelfTest, measured, prepare

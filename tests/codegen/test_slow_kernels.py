@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from support import page_steps
+from support.each_target import EVERY
 from support.page_steps import python
 from support.tools import ROOT, require
 
@@ -12,18 +13,16 @@ KERNELS = Path("runtime_c") / "kernels"
 _PLANS = (0, 1, 6, 7, 13, 15)  # every family of layers
 _PLAN = f"""
 import sys
-from benchmarks.kernel_choice import graph
-from edgekit.codegen.program import compile_graph
+from benchmarks.kernel_layers import graph
+from edgekit.codegen.kernels.sources import variant_of
+from edgekit.codegen.lowering.lower import lower
 from edgekit.core import target
-for name in sys.argv[1:]:
-    for plan in {_PLANS}:
-        print(*(line.kernel.function for line in compile_graph(graph(1, plan), target.load(name)).lines))
+from edgekit.core.ops import Call
+graphs = [graph(1, plan) for plan in {_PLANS}]
+for one in map(target.load, sys.argv[1:]):
+    for layers in (lower(graph, one) for graph in graphs):
+        print(*(variant_of(c, one).file for layer in layers for c in layer.steps if isinstance(c, Call)))
 """
-TARGETS = (
-    *("cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m55", "riscv32", "riscv64", "riscv64-rvv"),
-    *("aarch64", "aarch64-dotprod", "aarch64-i8mm", "aarch64-sme", "armv7-neon"),
-    *("wasm32-simd", "wasm32-relaxed", "x86-64-avx2", "x86-64-avxvnni", "x86-64-avx512"),
-)
 _CONDITIONS = "".join(f" * @when {n} == {n}\n" for n in range(20))
 
 
@@ -34,11 +33,9 @@ def renamed(stem: str) -> str:
 def slow(text: str) -> str:
     """The text of a kernel's file with other names, no costs, and more conditions, which are always true."""
     names = re.compile(r"(?<=[ ,])(\w+)/(\w+(?:\.\w+)?)")
-    lines = [
-        names.sub(lambda found: f"{found[1]}/{renamed(found[2])}", line) if "@as " in line else line
-        for line in text.split("\n")
-    ]
-    text = re.sub(r"\n \* @work [^\n*]*", "", "\n".join(lines))
+    rows = re.compile(r"@as [^@\n*]*")
+    text = rows.sub(lambda row: names.sub(lambda found: f"{found[1]}/{renamed(found[2])}", row[0]), text)
+    text = re.sub(r" @work [^\n*@]*", "", text)
     return re.sub(r"(?<=\n)( \* @for)", lambda found: _CONDITIONS + found[1], text)
 
 
@@ -48,15 +45,15 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_slower_kernels_with_more_conditions_are_selected_on_no_instruction_set(checkout: Path) -> None:
-    plain = python(checkout, "-c", _PLAN, *TARGETS)
+    plain = python(checkout, "-c", _PLAN, *EVERY)
     assert plain.returncode == 0, plain.stderr
     for path in (ROOT / KERNELS).glob("*/*.c"):
         if path.parent.name != "ref":
             place = checkout / KERNELS / path.parent.name / f"{renamed(path.stem)}.c"
             place.write_text(slow(path.read_text(encoding="utf-8")), encoding="utf-8")
-    found = python(checkout, "-c", _PLAN, *TARGETS)
+    found = python(checkout, "-c", _PLAN, *EVERY)
     assert found.returncode == 0, found.stderr
-    assert "_slow" not in found.stdout
+    assert "slow" not in found.stdout
     assert found.stdout == plain.stdout
 
 
@@ -66,7 +63,7 @@ def test_a_slow_kernel_that_says_it_is_cheap_does_not_pass_the_gate(checkout: Pa
     text = (ROOT / KERNELS / "avx2" / "depthwise2d.c").read_text(encoding="utf-8")
     comment, code = re.split(r"(?=#include)", text, maxsplit=1)
     assert "{\n" in code
-    head = comment[: comment.index("*/")].rstrip().rpartition(" * @work")[0].rstrip()
+    head = comment[: comment.index("*/")].rstrip().rpartition(" @work")[0].rstrip(" *\n")
     wait = "    for (volatile int32_t turn = 0; turn < 20000; turn++)\n        ;\n"
     begin = re.search(r"EK_KERNEL void EK_FN\([^{]*\{\n", code)
     assert begin

@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.edge_families import long_lines
-from support.integer_bench import Bench, Seeded
+from support.each_target import TARGETS, load
+from support.edge_families import FAMILIES, long_lines
+from support.integer_bench import Bench, Seeded, drawn
 
 from edgekit.codegen.kernels import contracts
 from edgekit.codegen.lowering.splits import ranges, splits, window, work
@@ -14,9 +15,10 @@ from edgekit.codegen.printing.render import render
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.core import target as targets
 from edgekit.core.builder import Builder
-from edgekit.core.ops import Part
+from edgekit.core.ops import Call, Part
 from edgekit.core.ops.activations import Tanh
 from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.matmul import MatMul
 from edgekit.core.target import Target
 from edgekit.core.types import DType, Type
@@ -171,3 +173,46 @@ def test_what_all_outputs_share_is_not_cut() -> None:
                 found += 1
                 assert set(shifts) == {0}
     assert found
+
+
+def dense_call(rows: int, outputs: int, target: Target, inputs: int = 288) -> Call:
+    b = Builder()
+    x = b.input("x", Type(DType.F32, (rows, inputs)))
+    b.one(Dense(), x, b.const(np.ones((outputs, inputs), np.float32)), b.const(np.zeros(outputs, np.float32)))
+    return compiled(b, target).lines[0].call
+
+
+def test_parts_share_the_smaller_of_input_and_weights() -> None:
+    """Few rows are read by all parts, each with its columns of the weights; of many rows each has its own."""
+    few, many = dense_call(16, 768, two()), dense_call(768, 16, two())
+    assert [part.columns for part in many.parts] == [None, None]
+    columns = [part.columns for part in few.parts]
+    assert [(c.start, c.count, c.rows, c.stride) for c in columns if c] == [
+        (0, 384, 16, 768),
+        (384, 384, 16, 768),
+    ]
+    assert [part.shifts for part in few.parts] == [(0, 0, 0, 0), (0, 384 * 288, 384, 384)]
+    assert few.inplace == ()
+    assert few.scratch == 16 * 768 * 4  # where the columns are computed
+
+
+def test_one_row_is_written_where_it_belongs() -> None:
+    parts = dense_call(1, 768, two()).parts
+    assert [part.params["outputs"] for part in parts] == [384, 384]
+    assert [part.columns for part in parts] == [None, None]
+
+
+def test_small_images_of_many_channels_are_split_by_outputs() -> None:
+    """Seven rows make no halves, and the weights are most of what is read."""
+    for size, has_columns in ((7, True), (64, False)):
+        call = compiled(net((1, size, size, 64), 64), two()).lines[0].call
+        assert len(call.parts) == 2
+        assert all(bool(part.columns) == has_columns for part in call.parts)
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_columns_are_split_on_every_instruction_set(name: str) -> None:
+    """Which the tests of edges run, with all numbers of threads."""
+    program = compile_graph(drawn(FAMILIES, 1)[0], replace(load(name), cores=4, part_macs=1))
+    split = {line.call.kernel for line in program.lines for part in line.call.parts if part.columns}
+    assert {"dense_int", "conv2d_int"} <= split

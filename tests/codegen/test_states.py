@@ -14,9 +14,9 @@ from support.nets import kinds
 from support.stateful import Remembering, accumulator, random_graph, samples
 from support.tools import ROOT, require
 
-from edgekit import build, quantize_model, run
+from edgekit import build, run
 from edgekit.codegen.compilation import build as library
-from edgekit.codegen.compilation import toolchain
+from edgekit.codegen.compilation import library_objects, toolchain
 from edgekit.codegen.execution.driver import Driver
 from edgekit.codegen.printing.render import Optimize, render
 from edgekit.codegen.program import compile_graph
@@ -196,7 +196,7 @@ def test_verification_sees_wrong_states(file: str, good: str, bad: str, words: s
     assert good in text
     library.write(files | {file: text.replace(good, bad, 1).encode()}, tmp_path)
     compiler = toolchain.find(HOST)
-    sources = library.library_sources(files, "size")
+    sources = library_objects.library_sources(files, "size")
     driver = Driver([program], sources, tmp_path, compiler, ["-w"])
     with pytest.raises(EdgeKitError, match=words):
         verify_compiled(program, driver, compiler, sources, samples(program.graph, 3))
@@ -234,12 +234,6 @@ def test_nodes_that_only_a_state_needs_stay() -> None:
     x = net.x(2)
     graph = net.remembering([net(Neg(), x, name="y")], {s: net(Add(), s, x, name="more")})
     assert kinds(simplify(graph)) == kinds(graph)
-
-
-def test_quantization_refuses_states() -> None:
-    with pytest.raises(EdgeKitError, match=r"accumulator has states \(s\)") as caught:
-        quantize_model(accumulator(), "random")
-    assert caught.value.code == "E0210"
 
 
 def test_the_example_of_the_page_compiles(tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ import pytest
 from support.generated import C99, STRICT, compiled
 from support.tools import ROOT, require
 
-from edgekit.codegen.compilation.build import generate, library_sources
+from edgekit.codegen.compilation.build import generate
+from edgekit.codegen.compilation.library_objects import library_sources
 from edgekit.codegen.compilation.publish import write
 from edgekit.codegen.printing.render import Optimize, Weights
 from edgekit.codegen.program import Program, compile_graph

@@ -9,7 +9,8 @@ from support.tools import require
 from support.x86 import STRICT
 
 from edgekit.codegen.compilation import elf
-from edgekit.codegen.compilation.build import generate, library_sources
+from edgekit.codegen.compilation.build import generate
+from edgekit.codegen.compilation.library_objects import library_sources
 from edgekit.codegen.compilation.publish import write
 from edgekit.codegen.printing.render import Weights
 from edgekit.codegen.program import Program, compile_graph

@@ -17,7 +17,8 @@ from support.stateful import random_graph, samples
 from support.tools import ROOT, require, require_module
 
 from edgekit import EdgeKitError, build, convert, quantize_model
-from edgekit.codegen.compilation.build import generate, library_sources
+from edgekit.codegen.compilation.build import generate
+from edgekit.codegen.compilation.library_objects import library_sources
 from edgekit.codegen.compilation.publish import write
 from edgekit.codegen.memory.sharing import Ports
 from edgekit.codegen.printing import weights_blob
@@ -222,8 +223,10 @@ def test_entries_share_the_blob(tmp_path: Path) -> None:
 
 
 def test_packages_and_gpus_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(EdgeKitError, match="a package python has its weights inside"):
-        build(floats(1), tmp_path, weights="pointer", package=["python"])
+    for name in ("python", "cmake"):
+        with pytest.raises(EdgeKitError, match=f"package {name} has its weights inside, and its ex") as found:
+            build(floats(1), tmp_path, weights="pointer", package=[name])
+        assert "C files for any build system" in found.value.hint
     with pytest.raises(EdgeKitError, match="a library for target opencl has its weights inside"):
         build(floats(1), tmp_path, target="opencl", weights="pointer")
 

@@ -28,7 +28,11 @@ import edgekit
 
 TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
 PAGES = [*TUTORIALS, ROOT / "docs" / "memory.md"]
-NEEDS = {"pytorch-to-board": ("torch", "sklearn"), "wake-word": ("torch",)}
+NEEDS = {
+    "pytorch-to-board": ("torch", "sklearn"),
+    "wake-word": ("torch",),
+    "learning-head": ("torch", "sklearn"),
+}
 DOWNLOADED = {"tflite-in-a-web-page": "models/tflite_micro/person_detect.tflite"}
 PERSON = ROOT / "docs" / "assets" / "person.png"
 NEW = "run pytest tests/docs/test_tutorials.py --update-golden, and look at it"

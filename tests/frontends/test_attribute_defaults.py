@@ -32,6 +32,7 @@ from edgekit.converters.mxnet import ops as mxnet_ops
 from edgekit.converters.onnx import reader as onnx_reader
 from edgekit.converters.paddle import ops as paddle_ops
 from edgekit.converters.stablehlo import ops as stablehlo_ops
+from edgekit.converters.tensorflow import ops as tensorflow_ops
 from edgekit.converters.tflite import ops as tflite_ops
 from edgekit.converters.torch_export import ops as torch_export_ops
 
@@ -43,6 +44,7 @@ DOCUMENTED: Mapping[str, ModuleType] = {
     "mindspore": mindir_ops,
     "mxnet": mxnet_ops,
     "paddle": paddle_ops,
+    "tensorflow": tensorflow_ops,
 }
 WITHOUT = ("-", "required")  # what a framework may say instead of a default
 CONTEXT = ("opset", "outputs", "importer")  # not of a file

@@ -9,6 +9,7 @@ from support.caffe_files import part, text, write
 from support.exports import SAMPLES
 
 from edgekit.converters.caffe.reader import convert
+from edgekit.converters.file_formats.text_proto import parse
 from edgekit.core import simulate
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.passes import verify
@@ -66,6 +67,16 @@ def test_last_window_of_pooling_is_clipped(
     found = one(tmp_path, x, "Pooling", settings)
     assert found.shape == expected.shape
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_numbers_of_the_text_format() -> None:
+    found = parse(
+        "a: inf a: -inf a: 1.5f a: -.5e1 a: 2F a: 16. b: 0x10 b: -7 c: true c: MAX d: nan", "net"
+    ).fields
+    assert found["a"] == [np.inf, -np.inf, 1.5, -5.0, 2.0, 16.0]
+    assert found["b"] == [16, -7]
+    assert found["c"] == [True, "MAX"]
+    assert str(found["d"]) == "[nan]"
 
 
 def test_global_pooling_is_a_mean_of_all_cells(tmp_path: Path) -> None:

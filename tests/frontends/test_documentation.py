@@ -1,6 +1,7 @@
 """The page of formats names what is read."""
 
 import re
+from collections.abc import Collection
 from types import ModuleType
 
 import pytest
@@ -8,8 +9,11 @@ from support.tools import ROOT
 
 from edgekit.converters import read
 from edgekit.converters.frontend import handlers
+from edgekit.converters.gguf.architectures import ARCHITECTURES
+from edgekit.converters.gguf.blocks import BLOCKS
 from edgekit.converters.keras import function_ops, ops
 from edgekit.converters.mxnet import ops as mxnet_ops
+from edgekit.converters.tensorflow import ops as tensorflow_ops
 from edgekit.converters.tflite import reader as tflite_reader
 from edgekit.converters.torch_export import ops as torch_export_ops
 
@@ -32,6 +36,7 @@ def test_every_format_has_a_row(reader: read.Reader) -> None:
         (ops, "Layers of Keras:"),
         (function_ops, "Functions of `keras.ops` in functional models:"),
         (mxnet_ops, "Operators of MXNet, without the `_` and `_contrib_` before some:"),
+        (tensorflow_ops, "Operators of TensorFlow:"),
     ],
     ids=lambda given: getattr(given, "__name__", ""),
 )
@@ -40,6 +45,19 @@ def test_operators_are_listed(package: ModuleType, heading: str) -> None:
     listed = PAGE.partition(heading)[2].partition(".\n\n")[0]
     names = sorted(handlers(package), key=str.lower)
     assert re.findall(r"`(\w+)`", listed) == names, ", ".join(f"`{name}`" for name in names)
+
+
+@pytest.mark.parametrize(
+    ("heading", "names"),
+    [
+        ("- Architectures: ", ARCHITECTURES),
+        ("- Block types: ", [block.name for block in BLOCKS.values()]),
+    ],
+)
+def test_what_is_read_of_gguf_is_listed(heading: str, names: Collection[str]) -> None:
+    page = (ROOT / "docs" / "language-models.md").read_text(encoding="utf-8")
+    listed = page.partition(heading)[2].partition(".")[0]
+    assert sorted(re.findall(r"`(\w+)`", listed)) == sorted(names)
 
 
 def test_custom_operators_of_tflite_are_listed() -> None:

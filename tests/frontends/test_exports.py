@@ -65,8 +65,8 @@ def test_int8_exports_of_one_model_are_one_graph(folder: Path) -> None:
         other.assert_same(first, rtol=0)
 
 
-# A bundle holds files of another format, tests/tflite make some; a language model has no convolution.
-OTHERS = {"MediaPipe task bundle", "transformers"}
+# A bundle holds files of another format, tests/tflite make some; language models have no convolution.
+OTHERS = {"MediaPipe task bundle", "transformers", "GGUF"}
 
 
 @pytest.mark.parametrize("format", sorted({r.FORMAT for r in read.readers()} - OTHERS))

@@ -19,6 +19,7 @@ from edgekit.converters.frontend import handlers
 from edgekit.converters.keras import ops
 from edgekit.core import simulate
 from edgekit.core.errors import EdgeKitError
+from edgekit.core.types import Array
 
 RECORDED = SAMPLES.parent / "recorded" / "keras.zip"
 SAMPLE = members("tf/net.keras")
@@ -92,6 +93,21 @@ def test_all_unsupported_layers_are_named_at_once(tmp_path: Path) -> None:
     assert [error.where for error in (caught.value, *caught.value.also)] == ["node conv", "node bn"]
 
 
+def test_hard_sigmoid_is_that_of_the_version(tmp_path: Path) -> None:
+    """Its slope is 1/5 in Keras 2, and 1/6 in Keras 3."""
+    with np.load(SAMPLES / "tf" / "io.npz") as io:
+        x, y = io["x"], io["y"]
+    path = changed(tmp_path, lambda c: c["config"]["layers"][-1]["config"].update(activation="hard_sigmoid"))
+    newer = path.read_bytes()
+    with zipfile.ZipFile(path) as stored:
+        content = {name: stored.read(name) for name in stored.namelist()}
+    older = archive({**content, "metadata.json": json.dumps({"keras_version": "2.15.0"})})
+    for raw, slope in ((newer, 1 / 6), (older, 0.2)):
+        path.write_bytes(raw)
+        (found,) = simulate.run(read.read(path), {"x": x}).values()
+        np.testing.assert_allclose(found, np.clip(slope * y + 0.5, 0, 1), atol=1e-5)
+
+
 def test_names_of_layers_stay(tmp_path: Path) -> None:
     graph = read.read(changed(tmp_path, lambda config: None))
     assert (graph.inputs, graph.outputs) == (("x",), ("fc",))
@@ -117,3 +133,29 @@ def test_older_file_without_its_model_says_so(tmp_path: Path) -> None:
 def test_suffix_does_not_matter(tmp_path: Path) -> None:
     shutil.copy(SAMPLES / "tf" / "net.keras", tmp_path / "net.zip")
     assert read.read(tmp_path / "net.zip").source.format == "keras"
+
+
+def test_directions_are_merged_in_each_mode(tmp_path: Path) -> None:
+    """Of the halves that concatenation gives, each other mode makes what its name says."""
+    with zipfile.ZipFile(unpacked(RECORDED, "recurrent", tmp_path).path) as net:
+        stored = {name: net.read(name) for name in net.namelist()}
+    x = np.random.default_rng(0).standard_normal((2, 5, 4)).astype(np.float32)
+
+    def outputs(mode: str) -> list[Array]:
+        config = json.loads(stored["config.json"])
+        for layer in config["config"]["layers"]:
+            if layer["config"].get("merge_mode") == "sum":
+                layer["config"]["merge_mode"] = mode
+        path = tmp_path / f"{mode}.keras"
+        path.write_bytes(archive({**stored, "config.json": json.dumps(config)}))
+        graph = read.read(path)
+        return list(simulate.run(graph, {graph.inputs[0]: x}).values())
+
+    halves, merged = outputs("concat"), {mode: outputs(mode) for mode in ("sum", "mul", "ave")}
+    changed = [i for i, y in enumerate(halves) if y.shape != merged["sum"][i].shape]
+    assert len(changed) == 3  # kinds of recurrent layers
+    for i in changed:
+        forward, backward = np.split(halves[i], 2, axis=-1)
+        assert np.array_equal(merged["sum"][i], forward + backward)
+        assert np.array_equal(merged["mul"][i], forward * backward)
+        assert np.array_equal(merged["ave"][i], (forward + backward) / 2)

@@ -173,3 +173,29 @@ def test_numbers_have_a_dimension_where_the_program_says_so(tmp_path: Path) -> N
     found = run(older(tmp_path, program), x)
     assert found.shape == (1,)
     np.testing.assert_allclose(found, [x.sum()], rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "left",
+    [{"fuse_brelu_threshold": 6.0}, {"fuse_brelu": False, "fuse_brelu_threshold": 6.0}, {"fuse_alpha": 0.5}],
+)
+def test_numbers_of_activations_that_are_not_fused_change_nothing(
+    left: dict[str, float], tmp_path: Path
+) -> None:
+    """Passes of Paddle's engine leave them in what it saves."""
+    x = rand(2, 3)
+
+    def saved(**attributes: float) -> Path:
+        steps = (
+            desc_op("feed", {"X": "feed"}, {"Out": "x"}),
+            desc_op("relu", {"X": "x"}, {"Out": "y"}, **attributes),
+            desc_op("fetch", {"X": "y"}, {"Out": "fetch"}),
+        )
+        path = tmp_path / "net.pdmodel"
+        path.write_bytes(desc({"x": x, "y": x}, *steps))
+        path.with_suffix(".pdiparams").write_bytes(b"")
+        return path
+
+    assert np.array_equal(run(saved(**left), x), x.clip(0))
+    with pytest.raises(EdgeKitError, match=r"E0203.*fuse_brelu"):
+        convert(saved(**{**left, "fuse_brelu": True}))

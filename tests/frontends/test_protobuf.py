@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from onnx import AttributeProto, TensorProto
 
+from edgekit.converters.file_formats import text_proto
 from edgekit.converters.file_formats.protobuf import Message
 from edgekit.core.errors import EdgeKitError
 
@@ -98,3 +99,9 @@ def test_fields_of_another_kind_are_refused() -> None:
         with pytest.raises(EdgeKitError, match=f"E0401 field {field}"):
             read(field)
     assert fields.number(four) == 1
+
+
+def test_texts_hold_any_bytes() -> None:
+    """As C escapes them: by number, by letter, or as they are."""
+    found = text_proto.parse(r'''a: "\001\x41\n\t\\\"\377z" 'b\'c' "\0"''', "a text").text("a")
+    assert found.encode(errors="surrogateescape") == b"\x01A\n\t\\\"\xffzb'c\0"

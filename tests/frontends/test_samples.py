@@ -44,13 +44,6 @@ def test_options_of_other_formats_are_refused(option: str, value: str) -> None:
     assert caught.value.exit_code is Exit.USAGE
 
 
-def test_hint_for_a_saved_model_is_one_command() -> None:
-    with pytest.raises(EdgeKitError) as caught:
-        read.read(SAMPLES / "tf" / "saved_model")
-    assert caught.value.hint.count("python -c") == 1
-    assert "from_saved_model('saved_model').convert()" in caught.value.hint
-
-
 def test_samples_are_all_that_there_are() -> None:
     shared = require_shared("frontends/samples")
     assert {p.relative_to(shared) for p in shared.rglob("*")} <= {

@@ -20,7 +20,7 @@ CONDITIONS = {
     "if (n < (k ? 3 : 4)) f();": ["n < (k ? 3 : 4)", "k"],
     "/* a ? b : c */ #if D && E\n x = '?' + \"a && b\"[0]; // if (c)\n#endif\n": [],
     "#define MOST(a, b) \\\n    ((a) > (b) ? (a) : (b))\n": ["(a) > (b)"],
-    "EK_ADD(if (r) y += *r;) else if (s) {} switch (t) { case 1: u = 0; }": ["r", "s"],
+    "EK_IF_R(if (r) y += *r;) else if (s) {} switch (t) { case 1: u = 0; }": ["r", "s"],
 }
 ASSEMBLY = r"""
 __asm("1:\n" "cmp r0, r1\n" "bne 1b\n" FOUR "cbz r2, 2f\nble.w 1b\nbl f\nbic r0, r1\nb 2f\n"

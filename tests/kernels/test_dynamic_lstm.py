@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.each_target import DYNAMIC_ROWS, drive, load
+from support.each_target import drive, load, with_kernel
 
 from edgekit.codegen.program import compile_graph
 from edgekit.core import simulate
@@ -13,11 +13,12 @@ from edgekit.core.builder import Builder
 from edgekit.core.ops.dynamic_quantize import DynamicQuantizeLstm
 from edgekit.core.types import Array, DType, Type
 
+SETS = with_kernel("dynamic_quantize_lstm")
 # Of results, which are sums of two products of numbers below 1; sums of integers are exact.
 TOLERANCE = 4e-6
 
 
-@pytest.mark.parametrize("name", [name for name, isa in DYNAMIC_ROWS.items() if isa != "rvv"])
+@pytest.mark.parametrize("name", SETS)
 def test_states_of_whole_blocks(name: str, tmp_path: Path) -> None:
     """States of one sign and of both, weights with zero points; one step, and several both ways."""
     builder, numbers = Builder(), np.random.default_rng(11)
@@ -41,7 +42,7 @@ def test_states_of_whole_blocks(name: str, tmp_path: Path) -> None:
         outputs += builder.add(layer, operand(x), *constants, operand(h), operand(c))
     program = compile_graph(builder.graph("layers", list(given), outputs), load(name))
     called = {k.function for k in program.kernels if k.name.startswith("dynamic_quantize_lstm")}
-    assert called == {f"ek_dynamic_quantize_lstm__{DYNAMIC_ROWS[name]}"}
+    assert called == {f"ek_dynamic_quantize_lstm__{SETS[name]}"}
     found, expected = (
         drive(program, tmp_path, ("-O2",)).run(program, given),
         simulate.run(program.graph, given),

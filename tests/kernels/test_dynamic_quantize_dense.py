@@ -1,24 +1,23 @@
 """Dense layers of what is quantized in each run, on processors with vectors: the bits of the simulator."""
 
-from dataclasses import replace
+from collections.abc import Mapping
 from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
-from support.each_target import DYNAMIC_ROWS, drive, load
+from support.each_target import DYNAMIC_ROWS, drive, load, run_both, whole_and_in_parts
 
-from edgekit.codegen.execution.driver import BACKWARDS
-from edgekit.codegen.program import Program, compile_graph
+from edgekit.codegen.program import compile_graph
 from edgekit.core import simulate
 from edgekit.core.builder import Builder
 from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Graph
 from edgekit.core.ops.dynamic_quantize import MAX_INPUTS, DynamicQuantizeDense
-from edgekit.core.target import Target
 from edgekit.core.types import Array, DType, Type
 
 
-def program_of(target: Target, sizes: tuple[int, ...]) -> tuple[Program, dict[str, Array]]:
+def layers(sizes: tuple[int, ...]) -> tuple[Graph, dict[str, Array]]:
     """Rows: one, some, tiles and a rest. Outputs: blocks and rests. The first rows and weights are the least
     that there are, and the largest; zero points are at the ends, and between."""
     builder, numbers = Builder(), np.random.default_rng(5)
@@ -39,35 +38,37 @@ def program_of(target: Target, sizes: tuple[int, ...]) -> tuple[Program, dict[st
         constants = (w, *(numbers.normal(size=words).astype(np.float32) for _ in range(2)))
         operands = (operand(x) for x in (q, np.array(numbers.uniform(0.001, 0.1), np.float32), zero))
         outputs += builder.add(DynamicQuantizeDense(), *operands, *map(builder.const, constants))
-    return compile_graph(builder.graph("layers", list(given), outputs), target), given
+    return builder.graph("layers", list(given), outputs), given
 
 
 @pytest.mark.parametrize("name", DYNAMIC_ROWS)
-@pytest.mark.parametrize("cores", [1, 3])
-def test_layers_of_whole_eights(name: str, cores: int, tmp_path: Path) -> None:
+def test_layers_of_whole_eights(name: str, tmp_path: Path) -> None:
     """As a whole, and in parts in the wrong order."""
-    program, given = program_of(replace(load(name), cores=cores, part_macs=1), (8, 40, 168))
-    called = {k.function for k in program.kernels if k.name.startswith("dynamic_quantize_dense")}
-    assert called == {f"ek_dynamic_quantize_dense__{DYNAMIC_ROWS[name]}"}
-    assert cores == 1 or any(line.call.parts for line in program.lines)
-    driver = drive(program, tmp_path, ("-O2",)).with_threads(BACKWARDS if cores > 1 else 0)
-    check(program, driver.run(program, given), given)
+    graph, given = layers((8, 40, 168))
+    programs = whole_and_in_parts(graph, load(name))
+    for program in programs:
+        called = {k.function for k in program.kernels if k.name.startswith("dynamic_quantize_dense")}
+        assert called == {f"ek_dynamic_quantize_dense__{DYNAMIC_ROWS[name]}"}
+    assert any(line.call.parts for line in programs[1].lines)
+    check(graph, given, *run_both(programs, given, tmp_path, ("-O2",)))
 
 
 @pytest.mark.parametrize(("name", "isa"), [("cortex-m4", "dsp"), ("cortex-m55", "mve")])
-@pytest.mark.parametrize("cores", [1, 3])
-def test_layers_of_any_size_on_cortex_m(name: str, isa: str, cores: int, tmp_path: Path) -> None:
-    """As a whole, and in parts one after the other."""
-    program, given = program_of(replace(load(name), cores=cores, part_macs=1), (1, 7, 16, 20, 35))
-    assert {k.function for k in program.kernels} == {f"ek_dynamic_quantize_dense__{isa}"}
-    assert cores == 1 or any(line.call.parts for line in program.lines)
-    check(program, drive(program, tmp_path).run(program, given), given)
+def test_layers_of_any_size_on_cortex_m(name: str, isa: str, tmp_path: Path) -> None:
+    """As a whole, and in parts in the wrong order."""
+    graph, given = layers((1, 7, 16, 20, 35))
+    programs = whole_and_in_parts(graph, load(name))
+    for program in programs:
+        assert {k.function for k in program.kernels} == {f"ek_dynamic_quantize_dense__{isa}"}
+    assert any(line.call.parts for line in programs[1].lines)
+    check(graph, given, *run_both(programs, given, tmp_path))
 
 
 def test_other_layers_take_portable_c(tmp_path: Path) -> None:
-    program, given = program_of(load("x86-64-avx2"), (7, 20))
+    graph, given = layers((7, 20))
+    program = compile_graph(graph, load("x86-64-avx2"))
     assert {k.function for k in program.kernels} == {"ek_dynamic_quantize_dense_ref__ref"}
-    check(program, drive(program, tmp_path, ("-O2",)).run(program, given), given)
+    check(graph, given, drive(program, tmp_path, ("-O2",)).run(program, given))
 
 
 OPERANDS = {
@@ -112,7 +113,7 @@ def test_weights_that_are_computed_are_refused() -> None:
         compile_graph(graph, load("x86-64-avx2"))
 
 
-def check(program: Program, found: dict[str, Array], given: dict[str, Array]) -> None:
-    expected = simulate.run(program.graph, given)
-    for output in (port.name for port in program.outputs):
+def check(graph: Graph, given: Mapping[str, Array], *results: Mapping[str, Array]) -> None:
+    expected = simulate.run(graph, given)
+    for output, found in product(graph.outputs, results):
         np.testing.assert_array_equal(found[output], expected[output], err_msg=output)

@@ -1,21 +1,21 @@
 """Layers of rows that are quantized in each run, on processors with vectors: the bits of the simulator."""
 
-from dataclasses import replace
+from collections.abc import Mapping
 from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
-from support.each_target import DYNAMIC_ROWS, drive, load
+from support.each_target import DYNAMIC_ROWS, drive, load, run_both, whole_and_in_parts
 from support.tools import require
 
 from edgekit.codegen.compilation.wasm import wants_exact
-from edgekit.codegen.execution.driver import BACKWARDS
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.core import simulate
 from edgekit.core import target as targets
 from edgekit.core.builder import Builder
 from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Graph
 from edgekit.core.ops.dynamic_rows import DynamicDense
 from edgekit.core.target import Target
 from edgekit.core.types import Array, DType, Type
@@ -23,9 +23,7 @@ from edgekit.core.types import Array, DType, Type
 FLOATS = (DType.F32, DType.F16, DType.BF16)
 
 
-def program_of(
-    target: Target, dtypes: tuple[DType, ...] = (DType.S8, DType.S4)
-) -> tuple[Program, dict[str, Array]]:
+def layers(*dtypes: DType) -> tuple[Graph, dict[str, Array]]:
     """Rows: one, some, tiles and a rest. Groups: one and several, a shorter last one. Outputs: blocks and
     rests. The first rows and weights are the least that there are, and the largest."""
     builder, numbers = Builder(), np.random.default_rng(5)
@@ -46,33 +44,32 @@ def program_of(
         bias = builder.const(numbers.normal(size=words).astype(np.float32))
         layer = DynamicDense(group, *((-0.5, 6.0) if i % 3 == 0 else ()))
         outputs += builder.add(layer, x, s, builder.const(w.astype(dtype.numpy)), builder.const(scale), bias)
-    return compile_graph(builder.graph("layers", list(given), outputs), target), given
+    return builder.graph("layers", list(given), outputs), given
 
 
 @pytest.mark.parametrize("name", DYNAMIC_ROWS)
-@pytest.mark.parametrize("cores", [1, 3])
-def test_rows_of_bytes_and_nibbles(name: str, cores: int, tmp_path: Path) -> None:
+def test_rows_of_bytes_and_nibbles(name: str, tmp_path: Path) -> None:
     """As a whole, and in parts in the wrong order."""
-    program, given = program_of(replace(load(name), cores=cores, part_macs=1))
-    called = {k.function for k in program.kernels if k.name.startswith("dynamic_dense")}
-    assert len(called) == 6
-    assert all(function.endswith(f"__{DYNAMIC_ROWS[name]}") for function in called)
-    assert cores == 1 or any(line.call.parts for line in program.lines)
-    driver = drive(program, tmp_path, ("-O2",)).with_threads(BACKWARDS if cores > 1 else 0)
-    found, expected = driver.run(program, given), simulate.run(program.graph, given)
-    for output in (port.name for port in program.outputs):
-        np.testing.assert_array_equal(found[output], expected[output], err_msg=output)
+    graph, given = layers(DType.S8, DType.S4)
+    programs = whole_and_in_parts(graph, load(name))
+    for program in programs:
+        called = {k.function for k in program.kernels if k.name.startswith("dynamic_dense")}
+        assert len(called) == 6
+        assert all(function.endswith(f"__{DYNAMIC_ROWS[name]}") for function in called)
+    assert any(line.call.parts for line in programs[1].lines)
+    check(graph, given, *run_both(programs, given, tmp_path, ("-O2",)))
 
 
 @pytest.mark.parametrize("bits", [128, 512])
 def test_vectors_of_risc_v_of_other_lengths(bits: int, tmp_path: Path) -> None:
     """The binary is the same: a block of outputs is several vectors, or a part of one."""
     target = load("riscv64-rvv")
-    program, given = program_of(
-        targets.with_runner(target, target.runner.replace("vlen=256", f"vlen={bits}"))
+    graph, given = layers(DType.S8, DType.S4)
+    program = compile_graph(
+        graph, targets.with_runner(target, target.runner.replace("vlen=256", f"vlen={bits}"))
     )
     assert f"vlen={bits}" in program.target.runner
-    _check(program, given, tmp_path)
+    check_alone(program, given, tmp_path)
 
 
 def in_engine(runner: str) -> Target:
@@ -84,24 +81,29 @@ def in_engine(runner: str) -> Target:
 @pytest.mark.parametrize("runner", ["wasmtime", "chromium"])
 def test_nibbles_are_exact_in_every_engine(runner: str, tmp_path: Path) -> None:
     """Weights of 4 bits are seven-bit factors of relaxed products: no engine is asked how it takes others."""
-    program, given = program_of(in_engine(runner), (DType.S4,))
+    graph, given = layers(DType.S4)
+    program = compile_graph(graph, in_engine(runner))
     assert not wants_exact(program)
-    _check(program, given, tmp_path)
+    check_alone(program, given, tmp_path)
 
 
 @pytest.mark.parametrize("runner", ["node", "chromium"])
 def test_bytes_where_an_engine_takes_them_as_unsigned(runner: str, tmp_path: Path) -> None:
-    program, given = program_of(in_engine(runner), (DType.S8,))
+    graph, given = layers(DType.S8)
+    program = compile_graph(graph, in_engine(runner))
     assert wants_exact(program)
     try:
-        _check(program, given, tmp_path)
+        check_alone(program, given, tmp_path)
     except EdgeKitError as error:
         if error.code != "E0503":  # that products are not exact on this processor
             raise
 
 
-def _check(program: Program, given: dict[str, Array], folder: Path) -> None:
-    found = drive(program, folder, ("-O2",)).run(program, given)
-    expected = simulate.run(program.graph, given)
-    for output in (port.name for port in program.outputs):
+def check_alone(program: Program, given: Mapping[str, Array], folder: Path) -> None:
+    check(program.graph, given, drive(program, folder, ("-O2",)).run(program, given))
+
+
+def check(graph: Graph, given: Mapping[str, Array], *results: Mapping[str, Array]) -> None:
+    expected = simulate.run(graph, given)
+    for output, found in product(graph.outputs, results):
         np.testing.assert_array_equal(found[output], expected[output], err_msg=output)

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support import x86
-from support.each_target import REALS, TARGETS, drive, load
+from support.each_target import REALS, TARGETS, drive, drive_all, load, whole_and_in_parts
 from support.edge_families import FAMILIES
 from support.integer_bench import Bench, Family, Tensors, drawn
 from support.real_edge_families import REAL_FAMILIES
@@ -118,10 +118,6 @@ REAL_LAYERS: tuple[Family, ...] = (
 WITHOUT_SHORTCUTS = ("host", "cortex-m0plus", "cortex-m3", "riscv32", "riscv64")
 
 
-def in_parts(target: Target, cores: int) -> Target:
-    return replace(target, cores=cores, part_macs=1)
-
-
 def parts(program: Program) -> int:
     """How many layers are computed in parts."""
     return sum(bool(line.call.parts) for line in program.lines)
@@ -161,16 +157,17 @@ def test_layers_of_floats_at_the_edges(name: str, tmp_path: Path) -> None:
     # The memory of a board does not hold them all.
     for families in (REAL_FAMILIES, REAL_LAYERS) if target.board else ((*REAL_FAMILIES, *REAL_LAYERS),):
         graph, inputs, expected = drawn(families, 1)
-        alone, program = compile_graph(graph, target), compile_graph(graph, in_parts(target, 3))
+        alone, program = whole_and_in_parts(graph, target)
         found += parts(program)
-        for line, one in zip(program.lines, alone.lines, strict=True):
+        for line, whole in zip(program.lines, alone.lines, strict=True):
             same = line.kernel, line.call.params
-            assert same == (one.kernel, one.call.params), "another call for one core"
+            assert same == (whole.kernel, whole.call.params), "another call for one core"
         is_slow = name.startswith("x86") and x86.is_emulated(target)  # unoptimized, a run takes half a minute
         level = ("-O1",) if is_slow else ()
-        whole = drive(alone, made(tmp_path / f"whole{found}"), level)
-        driver = drive(program, made(tmp_path / f"parts{found}"), level)
-        results = whole.run(alone, inputs)
+        # Compiled once, where memory holds both.
+        one = drive_all([alone, *[program] * (not target.board)], made(tmp_path / f"whole{found}"), level)
+        driver = drive(program, made(tmp_path / f"parts{found}"), level) if target.board else one
+        results = one.run(alone, inputs)
         x86.check_results(alone, results, expected)
         assert differing(program, driver, inputs, results, 0) == []
     assert found > 100
@@ -179,7 +176,7 @@ def test_layers_of_floats_at_the_edges(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", TARGETS)
 def test_layers_of_integers_at_the_edges(name: str, tmp_path: Path) -> None:
     graph, inputs, expected = drawn(FAMILIES, 1)
-    program = compile_graph(graph, in_parts(load(name), 4))
+    program = compile_graph(graph, replace(load(name), cores=4, part_macs=1))
     assert parts(program) > 100
     assert differing(program, drive(program, tmp_path), inputs, expected, 0) == []
 

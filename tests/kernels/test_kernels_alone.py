@@ -4,8 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from support import sme
-from support.each_target import TARGETS, UNOPTIMIZED
+from support.each_target import EVERY, UNOPTIMIZED
 from support.kernel_instances import instances, written
 
 from edgekit.codegen.compilation import toolchain
@@ -20,7 +19,7 @@ _ASKS_FOR_SIZE = re.compile(r"^#if.*\b(?:__OPTIMIZE_SIZE__|EK_IS_COMPACT)\b", re
 
 def first_with(isa: str) -> Target:
     """The target that has this instruction set before others."""
-    known = [target for target in map(targets.load, (*TARGETS, sme.NAME)) if isa in target.isa]
+    known = [target for target in map(targets.load, EVERY) if isa in target.isa]
     return min(known, key=lambda target: target.isa.index(isa))
 
 

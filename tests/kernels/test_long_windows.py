@@ -5,21 +5,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.called import kernels
-from support.each_target import drive, load
+from support.each_target import drive, load, with_kernel
 from support.integer_bench import Bench, drawn
 
 from edgekit.codegen.program import compile_graph
 from edgekit.core.ops.pool2d import Pool2d
 from edgekit.core.types import Quant
 
-ISAS = {
-    "aarch64": "neon",
-    "armv7-neon": "neon32",
-    "x86-64-avx2": "avx2",
-    "x86-64-avx512": "avx512",
-    "wasm32-simd": "wasm",
-    "riscv64-rvv": "rvv",
-}
+ISAS = with_kernel("avgpool2d_s8", boards=False)
 # Height and width of the image; of the window; cells above and left of the image that do not count.
 WINDOWS = (
     ((1, 256), (1, 256), (0, 0)),

@@ -4,12 +4,14 @@ Each input starts the distance behind its result that its kernel asks for, and e
 """
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 import pytest
+from support import rivals
 from support.blocks import with_zeros
 from support.each_target import TARGETS, drive, load
 from support.integer_bench import Bench, Family, Seeded
@@ -317,8 +319,10 @@ def test_results_lie_over_inputs_as_near_as_they_may(
     families += [groupwise_rows] if "dense_groupwise" in wanted else []
     families += [integer_tiles] if wanted & {"conv2d_int.winograd", "conv2d_int.pair"} else []
     families += [integer_bands] if "depthwise2d_int.k3x3" in wanted else []
-    made = bench(families, target, wanted, at_least=cases)
-    program = planned(made.graph(), target, monkeypatch)
+    # Elsewhere each kernel is the cheapest one of some case.
+    with rivals.in_turns() if target.isa[0] == "rvv" else nullcontext():
+        made = bench(families, target, wanted, at_least=cases)
+        program = planned(made.graph(), target, monkeypatch)
     assert wrong(program, drive(program, tmp_path, ["-O2"]), made.inputs) == []
 
 

@@ -1,20 +1,18 @@
 """Attention to caches of int8: the bits of the simulator on every target, whole and in parts."""
 
-from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
-from support.each_target import TARGETS, drive, load
+from support.each_target import TARGETS, load, run_both, whole_and_in_parts, with_kernel
 from support.kernel_records import expecting
 
-from edgekit.codegen.execution.driver import BACKWARDS
-from edgekit.codegen.program import Program, compile_graph
+from edgekit.codegen.program import compile_graph
 from edgekit.core import simulate
 from edgekit.core.builder import Builder
+from edgekit.core.ir import Graph
 from edgekit.core.ops.quantized_attention import QuantizedCachedAttention
-from edgekit.core.target import Target
 from edgekit.core.types import Array, DType, Type
 
 # Heads of queries and of keys, rows of a cache, elements of a key and of a value: whole vectors and rests.
@@ -28,7 +26,7 @@ SHAPES = (
 )
 
 
-def program_of(target: Target) -> tuple[Program, dict[str, Array]]:
+def attentions() -> tuple[Graph, dict[str, Array]]:
     """Positions at the ends of blocks of keys, and outside; integers at the ends of their range; scales that
     make weights equal, and such that are far apart."""
     builder, numbers = Builder(), np.random.default_rng(11)
@@ -58,35 +56,25 @@ def program_of(target: Target) -> tuple[Program, dict[str, Array]]:
             builder.input(name, Type(DType.of(given[name].dtype), given[name].shape))
         op = QuantizedCachedAttention(0.03, keys * 3 // 4 * (i % 3 == 0))
         outputs += builder.add(op, *names)
-    return compile_graph(builder.graph("attention", list(given), outputs), target), given
+    return builder.graph("attention", list(given), outputs), given
 
 
 # The sets that have a kernel of their own, for whole eights or fours.
-KERNELS = {
-    "x86-64-avx2": "avx2",
-    "x86-64-avx512": "avx2",
-    "aarch64": "neon",
-    "aarch64-dotprod": "dotprod",
-    "aarch64-i8mm": "dotprod",
-    "wasm32-simd": "wasm",
-    "wasm32-relaxed": "wasm",
-    "cortex-m4": "dsp",
-    "cortex-m55": "mve",
-}
+KERNELS = with_kernel("cached_attention_s8", own=False)
 
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_instruction_sets_have_kernels(name: str) -> None:
-    program, _ = program_of(load(name))
+    program = compile_graph(attentions()[0], load(name))
     assert {kernel.function.partition("__")[2] for kernel in program.kernels} == {KERNELS[name], "ref"}
 
 
 @pytest.mark.parametrize("name", TARGETS)
-@pytest.mark.parametrize("cores", [1, 3])
-def test_attention_to_caches_of_int8(name: str, cores: int, tmp_path: Path) -> None:
-    program, given = program_of(replace(load(name), cores=cores, part_macs=1))
-    assert (cores > 1) == any(line.call.parts for line in program.lines)
-    driver = drive(program, tmp_path, ("-O2",)).with_threads(BACKWARDS if cores > 1 else 0)
-    found, expected = driver.run(program, given), expecting(simulate.run)(program.graph, given)
-    for output in (port.name for port in program.outputs):
-        np.testing.assert_array_equal(found[output], expected[output], err_msg=output)
+def test_attention_to_caches_of_int8(name: str, tmp_path: Path) -> None:
+    graph, given = attentions()
+    programs = whole_and_in_parts(graph, load(name))
+    assert [any(line.call.parts for line in program.lines) for program in programs] == [False, True]
+    expected = expecting(simulate.run)(graph, given)
+    for found in run_both(programs, given, tmp_path, ("-O2",)):
+        for output in graph.outputs:
+            np.testing.assert_array_equal(found[output], expected[output], err_msg=output)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from support import integer_families as families
 from support import more_integer_families as more
+from support import rivals
 from support.called import kernels
 from support.each_target import load
 from support.generated import STRICT, units, written
@@ -212,7 +213,8 @@ def random_layers(seed: int, count: int) -> Bench:
 )
 def test_integers_of_any_shape(optimize: Optimize, level: str, count: int, tmp_path: Path) -> None:
     bench = random_layers(2026, count)
-    program = compile_graph(bench.graph(), load(NAME))
+    with rivals.in_turns():
+        program = compile_graph(bench.graph(), load(NAME))
     taken = {name for name in kernels(program, "rvv") if name.startswith("conv2d_s8_tfl")}
     assert all(any(width in name for name in taken) for width in ("_oc16", "_oc64", "_right_shift")), taken
     check(program, build(program, tmp_path, optimize, level), bench.inputs)
@@ -225,7 +227,8 @@ def test_floats_of_any_shape(optimize: Optimize, level: str, count: int, tmp_pat
     bench = Bench(Seeded(30))
     for i in range(count):
         REALS[i % len(REALS)](bench)
-    program = compile_graph(bench.graph(), load(NAME))
+    with rivals.in_turns():
+        program = compile_graph(bench.graph(), load(NAME))
     if count == 126:
         assert kernels(program, "rvv").keys() >= REAL_KERNELS, REAL_KERNELS - kernels(program, "rvv").keys()
     extreme = {name: data.copy() for name, data in bench.inputs.items()}

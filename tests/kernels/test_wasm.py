@@ -1,11 +1,13 @@
 """Kernels of WebAssembly against the simulator, in wasmtime, Node and Chromium: shapes and networks."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
 import pytest
 from support import integer_families as families
+from support import rivals
 from support.blocks import with_zeros
 from support.edge_families import long_lines
 from support.generated import units
@@ -151,7 +153,8 @@ def test_integers_of_any_shape(name: str, optimize: Optimize, tmp_path: Path) ->
     bench = Bench(Seeded(2026 + len(optimize)))
     for i in range(45 if optimize == "size" else 15):
         bench.case(FAMILIES[i % len(FAMILIES)])
-    program = compile_graph(bench.graph(), load(name))
+    with rivals.in_turns() if optimize == "size" else nullcontext():
+        program = compile_graph(bench.graph(), load(name))
     isa = name.removeprefix("wasm32-").replace("simd", "wasm")
     found = {f.partition("_s8")[0] for f in kernels(program) if f.endswith(f"__{isa}")}
     assert {"conv2d", "depthwise2d"} <= found, kernels(program)

@@ -1,6 +1,7 @@
 """Float kernels of x86-64, here or on an emulated processor: as close to the simulator as stated."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import product
@@ -9,6 +10,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from support import rivals
 from support.nets import Net
 from support.tools import require, require_shared
 from support.x86 import called, check, drive, load
@@ -276,18 +278,20 @@ def test_layers_of_any_shape(name: str, way: str, tmp_path: Path) -> None:
     for family in more:
         family(layers)
     graph = layers.graph()
-    program = compile_graph(graph, target)
+    with rivals.in_turns() if way == "speed" else nullcontext():
+        program = compile_graph(graph, target)
     assert {line.kernel.function for line in program.lines} == called(program)
     check(program, drive(program, tmp_path, optimize, [level]), [simulate.random_inputs(graph, 1)])
 
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_kernels_are_for_their_shapes(name: str) -> None:
-    """Each special kernel is taken by some layer, in all the types that weights have."""
+    """Each special kernel fits some layer, in all the types that weights have."""
     layers = Layers(1)
     for family in FAMILIES * 40:
         family(layers)
-    program = compile_graph(layers.graph(), replace(targets.load(name), cpu_flags=()))
+    with rivals.in_turns():
+        program = compile_graph(layers.graph(), replace(targets.load(name), cpu_flags=()))
     taken = {function.removesuffix(f"__{name.rpartition('-')[2]}") for function in called(program)}
     few = 4 if name == "x86-64-avx2" else 8  # half a vector of channels
     for kernel in ("conv2d_f32", "conv2d_f32_winograd", f"conv2d_f32_oc{few}", "dense_f32"):

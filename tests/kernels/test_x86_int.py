@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from support import integer_families as families
+from support import rivals
 from support.integer_bench import Bench, Family, Seeded
 from support.more_integer_families import wide_matrices
 from support.tools import require_shared
@@ -115,7 +116,8 @@ def test_integers_of_any_shape(name: str, way: str, tmp_path: Path, monkeypatch:
     bench = Bench(Seeded(len(name + compiler) + len(level)))
     for family in FAMILIES * (1 if level[1:] else 2):
         bench.case(family)
-    program = compile_graph(bench.graph(), target)
+    with rivals.in_turns():
+        program = compile_graph(bench.graph(), target)
     assert any(function.startswith("ek_matmul") for function in called(program))
     check(program, drive(program, tmp_path, optimize, level), [bench.inputs])
 

@@ -313,7 +313,7 @@ def _float_rows(*nodes: Any) -> Callable[[], Net]:
 
 
 MIXING: Mapping[str, tuple[Callable[[], Net], str]] = {
-    "a sum over rows": (_float_rows(node("ReduceSum", "f zero1", "y")), "Reduce computes one number"),
+    "a mean over rows": (_float_rows(node("ReduceMean", "f", "y", axes=[0])), "Reduce computes one number"),
     "a softmax over rows": (_float_rows(node("Softmax", "f", "y", axis=0)), "Softmax computes one number"),
     "rows as one line": (_float_rows(node("Reshape", "f flat", "y")), "Reshape computes one number"),
     "rows behind rows": (_float_rows(node("Concat", "f f", "y", axis=0)), "Concat computes one number"),

@@ -96,6 +96,22 @@ MODELS: Mapping[str, ModelProto] = {
         node("TopK", "some k", "y at"),
         constants={"five": [5]},
     ),
+    "sums": net(
+        (20,),
+        node("NonZero", "mask", "i"),
+        node("ReduceSum", "i", "y", keepdims=0),
+        node("Compress", "x mask", "some"),
+        node("Exp", "some", "e"),
+        node("Floor", "e", "f"),  # 1 where there is no row
+        node("ReduceSum", "f", "z"),
+        outputs=("y", "z"),
+    ),
+    "sums of places": net(
+        (4, 5),
+        node("NonZero", "mask", "i"),
+        node("ReduceSum", "i along", "y", keepdims=0),
+        constants={"along": [1]},
+    ),
     "a detector": net((1, 12, 5), *DETECTOR, outputs=("y", "z"), constants=PLACES),
 }
 
@@ -142,7 +158,7 @@ def test_masks_that_are_asked_twice_have_one_count() -> None:
 
 def test_numbers_of_rows_may_come_from_constants_instead() -> None:
     """What is mixed names the inputs that would have to be known."""
-    proto = net((8,), node("Compress", "x mask", "some"), node("ReduceSum", "some", "y", keepdims=0))
+    proto = net((8,), node("Compress", "x mask", "some"), node("ReduceProd", "some", "y", keepdims=0))
     with pytest.raises(
         EdgeKitError, match=r"E0301 Reduce computes one number.*depends on the input x"
     ) as info:

@@ -115,6 +115,15 @@ def test_packages_are_part_of_a_build(tmp_path: Path) -> None:
     assert str(tmp_path).encode() not in b"".join(one.values())
 
 
+@pytest.mark.parametrize(("name", "folder"), [("log", "log_"), ("esp_timer", "esp_timer_"), ("logs", "logs")])
+def test_no_component_of_esp_idf_is_replaced(name: str, folder: str, tmp_path: Path) -> None:
+    """A project's own one would be, by a folder of the same name; headers and functions keep the model's."""
+    package = made("esp-idf", fit(negated().with_name(name), targets.load("esp32-c3")), tmp_path)
+    assert package.name == folder
+    assert (package / f"{name}.h").is_file()
+    assert f"REQUIRES\n{folder})" in (package / "README.md").read_text()
+
+
 REFUSED = [
     *((kind, target) for kind in KINDS for target in ("host", "wasm32", "x86-64-avx2", "aarch64")),
     ("esp-idf", "cortex-m4"),

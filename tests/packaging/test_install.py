@@ -6,6 +6,7 @@ EdgeKit itself, so that nothing is downloaded and nothing of the checkout is in 
 
 import json
 import subprocess
+import sys
 import sysconfig
 import tomllib
 from dataclasses import dataclass
@@ -130,6 +131,26 @@ def test_each_stage_imports_and_finds_its_files(installation: Installation) -> N
     for package, (origin, files) in seen.items():
         assert Path(origin).is_relative_to(installation.origin), f"{package} comes from {origin}"
         assert files_of(package) <= set(files), f"{package}: is package-data in pyproject.toml complete?"
+
+
+def test_a_clone_without_links_works(tmp_path: Path) -> None:
+    """In it, git writes files in place of the folders of the stages."""
+    source = copied(tmp_path / "source", links=False)
+    assert (source / "edgekit" / "codegen").read_text() == "../codegen"
+    use = (
+        f"import sys; sys.path.insert(0, {str(source)!r})\n"
+        "sys.meta_path = [one for one in sys.meta_path if 'editable' not in str(one).lower()]\n"
+        "from edgekit import codegen, explanations\n"
+        "from edgekit.core.distribution import data_file\n"
+        "from edgekit.converters import read\n"
+        "print(codegen.__file__, len(explanations.sections()), read.read(data_file('digits.onnx')).name)"
+    )
+    done = subprocess.run([sys.executable, "-c", use], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    origin, sections, name = done.stdout.split()
+    assert Path(origin).is_relative_to(source)
+    assert int(sections) > 30
+    assert name == "digits"
 
 
 def test_expectations_are_not_empty() -> None:

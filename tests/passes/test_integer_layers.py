@@ -520,3 +520,14 @@ def test_every_ratio_that_is_let_pass_has_a_multiplier() -> None:
         graph = net.done(net.to(Quant((y,), (0,)), net.bytes(Quant((x,), (5,)), 4, 40)))
         assert units_off(graph, settled(graph)) <= 1
     assert fixed.MIN_SHIFT == 33
+
+
+@pytest.mark.parametrize("moved", [False, True])
+def test_a_layer_that_reals_are_read_of_is_not_computed_twice(moved: bool) -> None:
+    """Its result is read once, or what moves it, and that twice."""
+    net = Quantized()
+    y = net(Dense(), net.bytes(X, 3, 8), net.weights(6, 8), np.zeros(6))
+    read = net(Transpose((1, 0)), y) if moved else y
+    after = settled(net.done(net.to(Y, read), read))
+    assert kinds(after).count("Dense") == 1
+    assert "Dense" in floats(after)

@@ -116,7 +116,7 @@ def test_compiled_code_computes_the_same(tmp_path: Path) -> None:
     weights = sum(np.prod(shape) for shape in _SHAPES.values())
     assert found.narrow_weights == {"f16": 2 * weights}
     assert any(
-        f"{2 * weights:,} B in f16, computed with as f32" in line
+        f"{2 * weights:,} B in f16, expanded to f32 in each run" in line
         for line in results.build(found, verbose=False)
     )
     assert found.weight_bytes < 2.3 * weights

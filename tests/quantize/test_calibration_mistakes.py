@@ -84,10 +84,10 @@ def doubts(found: api.Quantization) -> list[str]:
     return [text for text in found.warnings if "less than 20 dB" in text or "dB where the other half" in text]
 
 
-@pytest.mark.parametrize("seed", [0, 2, 3, 5, 6, 7, 12, 13, 20])
+@pytest.mark.parametrize("seed", [0, 2, 3, 5, 6, 7, 21, 25, 13, 20])
 def test_no_output_has_less_than_20_db_on_fresh_samples_without_a_word(seed: int) -> None:
     """Few samples show the largest values, or none does: the data are distributed after Student's t with 2
-    degrees of freedom. In the last three, held-out samples do not leave the range of the others."""
+    degrees of freedom. In the last two, held-out samples do not leave the range of the others."""
     random = np.random.default_rng(seed)
     graph, data = small_network(random), random.standard_t(2, size=(332, 1, 16)).astype(np.float32)
     made, found = api.quantize_model(graph, data[:32])

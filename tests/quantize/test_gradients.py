@@ -1,66 +1,40 @@
 """Gradients of operators are what small changes do, and weights follow them to better answers."""
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 import pytest
+from support.gradient_cases import CASES, operands
 from support.nets import Net
 from support.prunable import prunable_network
-from support.residual import SAME, calibration, conv, quiet, residual_network
+from support.residual import calibration, conv, quiet, residual_network
 
 from edgekit.core.ir import Graph
 from edgekit.core.ops import Op
-from edgekit.core.ops.activations import Sigmoid
-from edgekit.core.ops.arithmetic import Add, Mul
-from edgekit.core.ops.concat import Concat
-from edgekit.core.ops.conv2d import Conv2d
-from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.matmul import MatMul
 from edgekit.core.ops.pool2d import Pool2d
 from edgekit.core.ops.reduce import Reduce
-from edgekit.core.ops.reshape import Reshape
-from edgekit.core.ops.slice import Slice
 from edgekit.core.ops.softmax import Softmax
-from edgekit.core.ops.transpose import Transpose
 from edgekit.core.simulate import random_inputs
 from edgekit.core.types import Array, DType
 from edgekit.quantize.gradients import gradients, is_differentiable
+from edgekit.quantize.pruning import adjust
 from edgekit.quantize.pruning.adjust import adjusted
 from edgekit.quantize.pruning.fit import fitted
 from edgekit.quantize.pruning.groups import Network
 from edgekit.quantize.pruning.plan import Pruning, PruningPlan, quality_of
 
-CASES: list[tuple[Op, list[tuple[int, ...]]]] = [
-    (Conv2d(), [(2, 5, 4, 3), (4, 1, 1, 3), (4,)]),
-    (Conv2d(pads=(1, 0, 2, 1), strides=(2, 1), lo=0.0), [(2, 6, 5, 3), (4, 3, 2, 3), (4,)]),
-    (Conv2d(pads=SAME, dilations=(2, 1), lo=-0.5, hi=0.5), [(1, 6, 6, 2), (3, 3, 3, 2), (3,)]),
-    (Conv2d(pads=SAME, groups=6), [(2, 4, 4, 6), (6, 3, 3, 1), (6,)]),
-    (Conv2d(groups=2), [(2, 4, 4, 6), (4, 2, 2, 3), (4,)]),
-    (Dense(lo=0.0), [(3, 7), (4, 7), (4,)]),
-    (Dense(), [(2, 3, 7), (4, 7), (4,)]),
-    (Pool2d("max", (2, 3), (2, 1), (1, 1, 0, 1)), [(2, 5, 5, 3)]),
-    (Pool2d("mean", (3, 3), (2, 2), SAME), [(2, 5, 5, 3)]),
-    (Pool2d("mean", (3, 3), (1, 1), SAME, counted=SAME), [(2, 4, 5, 3)]),
-    (Pool2d("sum", (2, 2), (2, 2)), [(2, 4, 4, 3)]),
-    (Reduce("mean", (1, 2), keepdims=False), [(2, 4, 5, 3)]),
-    (Reduce("sum", (1,)), [(2, 4, 5)]),
-    (Sigmoid(), [(2, 5)]),
-    (Add(), [(2, 4, 3), (4, 1)]),
-    (Mul(), [(2, 4, 3), (3,)]),
-    (Concat(1), [(2, 3), (2, 4)]),
-    (Reshape((6, 4)), [(2, 3, 4)]),
-    (Slice((0, 1), (1, 2), (2, 3)), [(2, 6)]),
-    (Transpose((2, 0, 1)), [(2, 3, 4)]),
-]
-
 
 @pytest.mark.parametrize(("op", "shapes"), CASES, ids=lambda x: type(x).__name__ if isinstance(x, Op) else "")
-def test_gradients_are_what_small_changes_do(op: Op, shapes: list[tuple[int, ...]]) -> None:
-    rng = np.random.default_rng(0)
-    args = [rng.standard_normal(shape) for shape in shapes]
+def test_gradients_are_what_small_changes_do(op: Op, shapes: list[tuple[int, ...] | Array]) -> None:
+    args = operands(shapes)
     (result,) = op.eval(*args)
-    wanted = rng.standard_normal(result.shape)
+    wanted = np.random.default_rng(1).standard_normal(result.shape)
     assert is_differentiable(op)
     for i, found in enumerate(gradients(op, args, result, wanted)):
         assert found.shape == args[i].shape
+        if args[i].dtype.kind != "f":
+            continue
         np.testing.assert_allclose(found, _differences(op, args, i, wanted), rtol=1e-5, atol=1e-6)
 
 
@@ -93,6 +67,21 @@ def test_all_weights_together_answer_better() -> None:
     for name, data in by_layers.constants():
         if name in together.values and data.ndim > 1:
             assert not np.asarray(together.data(name))[data == 0].any(), name
+
+
+def test_samples_that_judge_are_not_fitted(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph, samples = residual_network(), calibration(residual_network(), 32)
+    parts, batches = list[set[int]](), adjust._batches
+
+    def seen(some: Sequence[Mapping[str, Array]], size: int) -> Sequence[Mapping[str, Array]]:
+        parts.append({id(sample) for sample in some})
+        return batches(some, size)
+
+    monkeypatch.setattr(adjust, "_batches", seen)
+    adjusted(Network.of(graph), graph, samples, quiet)
+    fitting, judging = parts
+    assert fitting.isdisjoint(judging)
+    assert fitting | judging == {id(sample) for sample in samples}
 
 
 def test_nothing_to_gain_changes_nothing() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.nets import Net
+from support.quantize_warnings import besides_speed
 
 from edgekit import EdgeKitError, Graph, convert, quantize_model
 from edgekit.core.ops.arithmetic import Add
@@ -32,7 +33,8 @@ def data(count: int = 16) -> Arrays:
 
 
 def warnings(given: Arrays) -> tuple[str, ...]:
-    return quantize_model(network(), given, calibrate="minmax")[1].warnings
+    """What is said of the data."""
+    return besides_speed(quantize_model(network(), given, calibrate="minmax")[1])
 
 
 def with_one(name: str, value: float) -> Arrays:
@@ -54,7 +56,7 @@ def with_one(name: str, value: float) -> Arrays:
         ({"image": np.zeros((16, 1, 4, 4, 3), np.uint8)}, "E0102", "(?s)input image is u8.*--mean and --std"),
         ({"image": np.zeros((16, 1, 4, 4, 3), np.complex64)}, "E0102", "input image is complex64"),
         ({"image": np.full((16, 1, 4, 4, 3), "x")}, "E0102", "input image is <U1"),
-        ({"image": np.full((16, 1, 4, 4, 3), None)}, "E0102", "a ndarray is given that is no array"),
+        ({"image": np.full((16, 1, 4, 4, 3), None)}, "E0102", "input image is a ndarray that is no array"),
         ({"image": data(15)["image"]}, "E0108", r"number of samples \(image: 15, vector: 16\)"),
         (data(0), "E0110", "there is no calibration sample"),
         (with_one("image", np.nan), "E0408", "image holds NaN or infinity"),

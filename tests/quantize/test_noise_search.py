@@ -5,13 +5,11 @@ import math
 import numpy as np
 import pytest
 from support.nets import Net
+from support.noisy_network import SIZE, network, samples
 
 from edgekit import api
 from edgekit.core import simulate
 from edgekit.core.ir import Graph
-from edgekit.core.ops.activations import Sigmoid
-from edgekit.core.ops.arithmetic import Add, Mul
-from edgekit.core.ops.concat import Concat
 from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.reshape import Reshape
 from edgekit.core.types import Array, DType
@@ -24,31 +22,7 @@ from edgekit.quantize.mixed_precision.noise_sources import AloneNoise, NoiseSour
 from edgekit.quantize.post_training import calibrated, quantize
 from edgekit.quantize.settings import LEAST_SQNR, Settings
 
-SIZE = 16
-MINMAX = Settings(calibrate="minmax")
-
-
-def network(outputs: int = 4) -> Graph:
-    """Layers, elementwise operators, a move and a concatenation. The first result has one channel that is far
-    larger than the others, and means nothing."""
-    net, random = Net(), np.random.default_rng(2)
-    first, second, third = (random.normal(size=(SIZE, SIZE)).astype(np.float32) / 4 for _ in range(3))
-    first[0] *= 200
-    second[:, 0] = 0
-    x = net.x(1, SIZE)
-    y = net(Dense(), x, net.const(first), net.random(SIZE))
-    y = net(Reshape((SIZE,)), y)
-    y = net(Reshape((1, SIZE)), y)
-    y = net(Dense(), y, net.const(second), net.random(SIZE))
-    z = net(Mul(), y, net(Sigmoid(), y))
-    z = net(Add(), z, net(Dense(), y, net.const(third), net.random(SIZE)))
-    z = net(Concat(1), z, y)
-    return net.done(net(Dense(), z, net.random(outputs, 2 * SIZE), net.random(outputs), name="out"))
-
-
-def samples(count: int = 24) -> list[dict[str, Array]]:
-    data = np.random.default_rng(4).normal(size=(count, 1, SIZE)).astype(np.float32)
-    return [{"x": row} for row in data]
+MINMAX = Settings(calibrate="minmax", target="cortex-m4")  # which has kernels for int16
 
 
 def search_of(graph: Graph) -> tuple[Calibrated, NoiseSearch]:
@@ -194,25 +168,6 @@ def test_noise_that_stays_is_told(options: dict[str, object], words: str) -> Non
     told = [warning for warning in found.warnings if warning.startswith("output out has ")]
     assert len(told) == bool(words)
     assert not told or words in told[0]
-
-
-@pytest.mark.parametrize(
-    ("outputs", "options", "is_told"),
-    [
-        (4, {}, True),
-        (64, {}, False),  # most products are those of the last layer, in int8
-        (4, {"strict_int8": True}, False),
-        (4, {"gate": Gate(min_sqnr=30)}, False),  # which asks for it
-    ],
-)
-def test_better_formats_of_most_layers_may_cost_the_speed_of_int8(
-    outputs: int, options: dict[str, object], is_told: bool
-) -> None:
-    data = {"x": np.concatenate([sample["x"] for sample in samples()])}
-    _, found = api.quantize_model(network(outputs), data, **{"calibrate": "minmax", **options})
-    told = [warning for warning in found.warnings if "may be as fast" in warning]
-    assert len(told) == is_told
-    assert not told or "57% of the MACs" in told[0]
 
 
 def test_random_data_change_no_formats() -> None:

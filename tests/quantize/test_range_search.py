@@ -16,7 +16,7 @@ from edgekit.quantize.calibration.calibrated_tensors import EXTREMES, PICKS
 from edgekit.quantize.calibration.calibration_samples import CalibrationSamples, held_out
 from edgekit.quantize.calibration.cross_fit import CrossFit
 from edgekit.quantize.calibration.observe import RANGES, Statistics, minmax
-from edgekit.quantize.calibration.range_search import choose, singles, work
+from edgekit.quantize.calibration.range_search import PATIENCE, choose, singles, work
 from edgekit.quantize.calibration.sample_batches import Sample
 from edgekit.quantize.calibration.search_budget import SearchBudget, pass_work
 from edgekit.quantize.measure import Measure, ratio, sqnr
@@ -96,6 +96,32 @@ def test_a_search_takes_no_more_work_than_its_budget() -> None:
     assert spent[1] < spent[2] < 1.1
     assert quality[0] < quality[2]
     assert quality[0] <= quality[1]
+
+
+def test_a_search_ends_where_it_no_longer_pays() -> None:
+    """The input gains, which is tried first. Six others do not, and the rest is not tried; with unlimited
+    patience it is, for nothing."""
+    net = Net()
+    x = net.x(8, 16)
+    rng = np.random.default_rng(0)
+    for _ in range(10):
+        x = net(Dense(lo=0.0), x, rng.normal(size=(16, 16)).astype(np.float32) / 4, net.random(16))
+    graph = net.done(net(Dense(), x, rng.normal(size=(3, 16)).astype(np.float32), net.random(3), name="y"))
+    samples = [{graph.inputs[0]: x} for x in rng.normal(size=(24, 8, 16)).astype(np.float32)]
+    seen = CalibrationSamples.of(graph, samples, _quiet)
+    fit = CrossFit.both_ways(seen, Measure(graph, seen.held), 24, {})
+    best = singles(fit, _quiet)[0]
+    spent, heard, found = [], [], []
+    for patience in (PATIENCE, np.inf):
+        budget, said = SearchBudget(), list[str]()
+        found.append(choose(fit.on_some(24, budget), best, said.append, patience))
+        spent.append(budget.spent)
+        heard.append(said)
+    left = len(heard[1]) - len(heard[0]) + 1
+    assert heard[0][-1] == f"the last {PATIENCE} tensors gained nothing: {left} keep their ranges"
+    assert len(heard[0]) < len(heard[1]) == 11
+    assert spent[0] < 0.8 * spent[1]
+    assert found[0].quality == found[1].quality
 
 
 def test_the_budget_is_so_many_float_passes_but_some_seconds_at_least() -> None:

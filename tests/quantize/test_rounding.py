@@ -267,6 +267,16 @@ def test_the_same_samples_give_the_same_integers() -> None:
     assert rounded(layer, before) == rounded(layer, before)
 
 
+def test_in_which_half_a_sample_is_does_not_matter() -> None:
+    """Halves judge each other; the integers that stay are fitted to both."""
+    layer = pair(*LAYERS["dense"])
+    before, samples = constant(layer.weights, 4), list(layer.arrays())
+    swapped = [samples[i ^ 1] for i in range(len(samples))]
+    after = rounded(layer, before)
+    assert after is not before
+    assert rounded(replace(layer, arrays=lambda: iter(swapped)), before) == after
+
+
 def test_chance_in_few_rows_is_not_learned_by_heart(monkeypatch: pytest.MonkeyPatch) -> None:
     random = np.random.default_rng(7)
     rows = [random.normal(size=(1, 40)).astype(np.float32) for _ in range(300)]

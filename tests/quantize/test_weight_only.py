@@ -174,11 +174,13 @@ def test_a_table_that_is_also_a_layer_is_stored_once(tmp_path: Path) -> None:
         assert len(tables) == 1
 
 
-def test_integer_activations_of_a_decoder_are_refused_with_ways_that_work(decoder: Graph) -> None:
-    with pytest.raises(EdgeKitError, match="cannot be int8 yet") as caught:
-        quantize_model(decoder, "random")
-    assert caught.value.code == "E0210"
-    assert "--activations float32" in caught.value.hint
+def test_activations_of_a_decoder_may_be_integers_beside_caches_of_floats(
+    decoder: Graph, text: dict[str, Array]
+) -> None:
+    made, report = quantize_model(decoder, text, calibrate="minmax", strict_int8=True)
+    assert {layer.runs_in for layer in report.layers if layer.op == "Dense"} == {"int8"}
+    assert {state.initial.type.dtype for state in made.states} == {DType.F32}
+    assert quality(decoder, made, text) > 20
 
 
 def test_a_net_without_dense_layers_has_nothing_to_quantize(decoder: Graph) -> None:

@@ -86,6 +86,30 @@ def test_filters_have_digits_that_a_shift_of_32_bits_takes(size: float) -> None:
     np.testing.assert_allclose(weights / 2.0**digits, size, rtol=0, atol=1 / 2.0**digits)
 
 
+def test_filters_have_as_many_digits_as_16_bits_take() -> None:
+    weights = np.random.default_rng(3).uniform(-1, 1, (200, 7))
+    for size in (2.0**-9, 1.0, 2.0**5):
+        found, _ = fixed.filter_weights(size * weights)
+        assert 1 << 13 <= np.abs(found).max() < 1 << 15
+
+
+@pytest.mark.parametrize("taps", [100, 1000, 5000])
+def test_sums_of_filters_stay_within_32_bits(taps: int) -> None:
+    weights = np.stack([np.ones(taps), np.full(taps, 1 / taps)])
+    found, digits = fixed.filter_weights(weights)
+    assert np.abs(found).sum(axis=1).max() << 9 < 1 << 31
+    assert digits >= 9
+
+
+def test_an_epsilon_is_rounded_to_the_nearest_integer() -> None:
+    parts = set()
+    for n in range(1, 40):
+        exact = n * 1e-3 / float(np.float32(0.02)) ** 2
+        assert abs(fixed.norm_epsilon(1e-3, n, 0.02) - exact) <= 0.5
+        parts.add(exact % 1 < 0.5)
+    assert parts == {True, False}
+
+
 @pytest.mark.parametrize("below", [0, 2.0**-32, 2.0**-18, 2.0**-16])
 def test_multipliers_of_16_bits_stop_before_one(below: float) -> None:
     multiplier, exponent = fixed_tfl._in_16_bits(1 - below)

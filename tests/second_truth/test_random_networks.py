@@ -23,6 +23,7 @@ COMPILED = 25  # of them, as C: compiling is dear
 _SEEDS = 1000  # to draw from: the other runtime rejects some networks
 _MODULES = {
     "onnx": ("onnxruntime",),
+    "rare": ("onnxruntime",),
     "qdq": ("onnxruntime",),
     "int8": ("ai_edge_litert",),
     "real": ("ai_edge_litert",),

@@ -33,7 +33,8 @@ def made(
         kind, PackageRequest(program, optimize, "auto", False, content=Content(classes))
     ).files
     write(files, folder / kind)
-    return folder / kind / program.name
+    (name,) = {path.partition("/")[0] for path in files}
+    return folder / kind / name
 
 
 def self_testing(program: Program) -> str:

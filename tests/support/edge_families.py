@@ -144,6 +144,9 @@ def long_lines(b: Bench) -> None:
     for rows, outputs in product((1, 4, 17), (3, 64, 300)):
         w, bias = b.weights(DType.S8, outputs, 40)
         b.result(Dense(), b.input(rows, 40), w, bias, quant=b.quant(0, 6))
+    for op, image, kernel in ((Dense(), (3, 8), ()), (Conv2d(), (1, 1, 3, 8), (1, 1))):
+        w, bias = b.weights(DType.S8, 256, *kernel, 8)  # three rows make no four parts: their outputs do
+        b.result(op, b.input(*image), w, bias, quant=b.quant(0, 6))
     for other in ((3, 700), (3, 1), (1, 700)):
         b.result(Mul(), b.input(3, 700), b.input(*other), quant=b.quant(-8, 4))
 

@@ -35,9 +35,11 @@ class Export:
 
     @property
     def files(self) -> list[Path]:
-        """The file and those that belong to it: in the same folder, of nearly the same name."""
-        if self.path.is_dir():
-            return [self.path]
+        """The file and those that belong to it: in the same folder, of nearly the same name; the whole folder
+        where that has the name of the file."""
+        if self.path.stem == self.path.parent.name:
+            others = sorted(p for p in self.path.parent.rglob("*") if p.is_file() and p != self.path)
+            return [self.path, *others]
         stem = self.path.name.partition(".")[0].partition("-")[0]
         beside = [p for p in self.path.parent.iterdir() if p.name.partition(".")[0].partition("-")[0] == stem]
         own = [p for p in sorted(beside) if p != self.path and "io" not in p.stem.split("_")]

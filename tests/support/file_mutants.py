@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import resource
+import shutil
 import signal
 import tempfile
 import traceback
@@ -17,7 +18,7 @@ from types import FrameType
 from zipfile import ZipFile
 
 import numpy as np
-from support import ek_mutants, mutants, tflite_mutants
+from support import ek_mutants, gguf_files, mutants, tflite_mutants
 from support.damage import damaged
 from support.exports import SAMPLES, exports, open_inputs
 from support.hostile_files import PYTHON
@@ -27,6 +28,7 @@ from tflite import integer_cases, real_cases
 
 from edgekit import api
 from edgekit.codegen.compilation.build import generate
+from edgekit.codegen.compilation.publish import write
 from edgekit.codegen.program import compile_graph
 from edgekit.converters import frontend
 from edgekit.converters.caffe import ops
@@ -35,6 +37,7 @@ from edgekit.converters.mindir import ops as mindir_ops
 from edgekit.converters.mxnet import ops as mxnet_ops
 from edgekit.converters.paddle import ops as paddle_ops
 from edgekit.converters.stablehlo import ops as stablehlo_ops
+from edgekit.converters.tensorflow import ops as tensorflow_ops
 from edgekit.converters.torch_export import ops as torch_export_ops
 from edgekit.core import ek_file, target
 from edgekit.core.errors import EdgeKitError, Exit
@@ -55,11 +58,16 @@ _OPERATORS = {
     "MXNet": mxnet_ops,
     "PaddlePaddle": paddle_ops,
     "PyTorch": torch_export_ops,
+    "TensorFlow": tensorflow_ops,
 }
 _TFLITE: Mapping[str, Callable[[np.random.Generator], Operator]] = {
     **integer_cases.ALL,
     **{f"real {kind}": make for kind, make in real_cases.CASES.items()},
 }
+
+
+# Formats whose models tests write: their files by name.
+_WRITTEN: Mapping[str, Callable[[], Mapping[str, Mapping[str, bytes]]]] = {"GGUF": gguf_files.models}
 
 
 @dataclass(frozen=True)
@@ -91,17 +99,14 @@ class Verdict:
 @cache
 def formats() -> list[str]:
     """All formats that EdgeKit reads, its own included."""
-    return sorted({"EdgeKit", "transformers", *(e.format for e in exports())})
+    return sorted({"EdgeKit", "transformers", *_WRITTEN, *(e.format for e in exports())})
 
 
 @cache
 def bases(format: str) -> Sequence[Base]:
     """The models of a format that are damaged: the shared net, and layers of many kinds."""
-    made = [
-        Base(e.name, {p.name: p.read_bytes() for p in e.files}, e.shapes)
-        for e in exports()
-        if e.format == format
-    ]
+    made = [Base(e.name, _contents(e.files), e.shapes) for e in exports() if e.format == format]
+    made += [Base(name, files, {}) for name, files in _WRITTEN.get(format, dict)().items()]
     return made + [base for found, base in _recorded_bases() if found == format]
 
 
@@ -121,10 +126,15 @@ def _recorded_bases() -> Sequence[tuple[str, Base]]:
 
 
 def _recorded_base(name: str, path: Path) -> Base:
-    beside = [p for p in sorted(path.parent.iterdir()) if p != path and p.name != "io.npz"]
+    beside = [p for p in sorted(path.parent.rglob("*")) if p.is_file() and p != path and p.name != "io.npz"]
     with np.load(path.parent / "io.npz") as io:
         shapes = {k: io[f"x{i}"].shape for i, k in enumerate(open_inputs(path))}
-    return Base(name, {p.name: p.read_bytes() for p in (path, *beside)}, shapes)
+    return Base(name, _contents([path, *beside]), shapes)
+
+
+def _contents(files: Sequence[Path]) -> Mapping[str, bytes]:
+    """What is in files, by their names in the folder of the first."""
+    return {p.relative_to(files[0].parent).as_posix(): p.read_bytes() for p in files}
 
 
 @cache
@@ -171,8 +181,7 @@ def judge(format: str, seed: int, folder: Path) -> Verdict:
     """Read a mutant; save it and load it, or compile it for this machine, and write the C of some."""
     made = mutant(format, seed, folder)
     path = folder / next(iter(made.files))
-    for name, content in made.files.items():
-        (folder / name).write_bytes(content)
+    write(made.files, folder)
     how = f"{format} {seed}: {made.how}"
     stage = "reading"
     try:
@@ -197,7 +206,7 @@ def judge(format: str, seed: int, folder: Path) -> Verdict:
         return Verdict("", f"{how}, {stage}\n{traceback.format_exc()}")
     finally:
         for one in folder.iterdir():
-            one.unlink()
+            shutil.rmtree(one) if one.is_dir() else one.unlink()
     return Verdict("")
 
 
@@ -228,8 +237,7 @@ def _refusal_fault(error: EdgeKitError, how: str, stage: str) -> str:
 def accepted(format: str, seed: int, folder: Path) -> Graph | None:
     """The graph of a mutant that is read; None where it is refused."""
     made = mutant(format, seed, folder)
-    for name, content in made.files.items():
-        (folder / name).write_bytes(content)
+    write(made.files, folder)
     try:
         with limited():
             return api.convert(folder / next(iter(made.files)), shapes=dict(made.shapes) or None)
@@ -237,7 +245,7 @@ def accepted(format: str, seed: int, folder: Path) -> Graph | None:
         return None
     finally:
         for one in folder.iterdir():
-            one.unlink()
+            shutil.rmtree(one) if one.is_dir() else one.unlink()
 
 
 @contextmanager

@@ -115,3 +115,21 @@ def memory(size: int, fill: int, align: int = 64) -> Array:
     room = np.full(size + align, fill, np.uint8)
     start = -room.ctypes.data % align
     return room[start : start + size]
+
+
+def differences(library: Library, program: Program) -> list[str]:
+    """Where runs differ from the simulator: outputs, and bytes around the arena, whatever was in there."""
+    guard, size = 64, program.arena.size
+    inputs = simulate.random_inputs(program.graph, 1)
+    expected = simulate.run(program.graph, inputs)
+    found: list[str] = []
+    for fill in (0x00, 0xA5):
+        room = memory(guard + size + guard, fill)
+        made = library.run(program, inputs, room[guard : guard + size])
+        found += [
+            f"{program.name}: {name}" for name, y in expected.items() if not np.array_equal(made[name], y)
+        ]
+        for where, around in (("in front of", room[:guard]), ("behind", room[guard + size :])):
+            if np.any(around != fill):
+                found.append(f"{program.name} writes {where} its arena")
+    return found

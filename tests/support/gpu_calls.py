@@ -144,7 +144,7 @@ def _steps(graph: Graph, node: Node) -> Sequence[Step]:
 
 
 def _tensor(arg: Arg, tensors: dict[str, Array]) -> Array:
-    """The bytes of an operand; what nobody computed yet is rubbish."""
+    """The bytes of an operand; what is not computed yet is a filler."""
     if arg.value.data is not None:
         return _bytes(arg.value.data)
     return tensors.setdefault(arg.name, np.full(max(arg.type.bytes, 1), 0x55, np.uint8))

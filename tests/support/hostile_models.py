@@ -40,7 +40,16 @@ def calls(depth: int, times: int) -> ModelProto:
 
 
 IMAGE = (tensor("x", [1, 1, 4, 4]),)
+
+
 # Name: code, words of the message, the model.
+def recurrent(**attributes: object) -> ModelProto:
+    """A layer of one unit over two steps."""
+    ones = np.ones((1, 1, 1), np.float32)
+    layer = node("RNN", "x w r", "y", hidden_size=1, **attributes)
+    return model([layer], {"w": ones, "r": ones}, inputs=[tensor("x", [2, 1, 1])])
+
+
 CASES: dict[str, tuple[str, str, Callable[[], ModelProto]]] = {
     # Graphs
     "nodes out of order": (
@@ -353,12 +362,18 @@ CASES: dict[str, tuple[str, str, Callable[[], ModelProto]]] = {
     ),
     "ScaledTanh without its scales": (
         "E0205",
-        "activation_alpha and activation_beta",
-        lambda: model(
-            [node("RNN", "x w r", "y", hidden_size=1, activations=["ScaledTanh"], activation_alpha=[0.5])],
-            {"w": np.ones((1, 1, 1), np.float32), "r": np.ones((1, 1, 1), np.float32)},
-            inputs=[tensor("x", [2, 1, 1])],
-        ),
+        "ScaledTanh without activation_alpha and activation_beta",
+        lambda: recurrent(activations=["ScaledTanh"], activation_alpha=[0.5]),
+    ),
+    "Affine without its scales": (
+        "E0205",
+        "Affine without activation_alpha and activation_beta",
+        lambda: recurrent(activations=["Affine"]),
+    ),
+    "ThresholdedRelu without a threshold": (
+        "E0205",
+        "ThresholdedRelu without activation_alpha",
+        lambda: recurrent(activations=["ThresholdedRelu"]),
     ),
     "endless Split": (
         "E0401",

@@ -26,13 +26,13 @@ _BORDER = b"\xa5" * _GUARD
 
 @dataclass(frozen=True)
 class Room:
-    """Memory of a program, with a border that nobody may change."""
+    """Memory of a program, with a border that nothing may change."""
 
     memory: Array
 
     @classmethod
     def of(cls, size: int, content: bytes | None = None) -> "Room":
-        """Memory with this content, or with that of memory which nobody wrote to."""
+        """Memory with this content, or as if nothing had written to it."""
         inside = b"\xff" * size if content is None else content
         return cls(np.frombuffer(bytearray(_BORDER + inside + _BORDER), np.uint8))
 

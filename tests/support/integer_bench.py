@@ -1,4 +1,4 @@
-"""Quantized operators in the making: tensors of any numbers and scales, by whoever makes the choices."""
+"""Quantized operators in the making: tensors of any numbers and scales, chosen by a seed or by hypothesis."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ WIDTHS = (1, 1, 2, 2, 3, 3, 4, 5, 7, 8, 13, 15, 16, 17, 31, 33)
 
 
 class Choices(Protocol):
-    """Who decides: a generator of random numbers, or hypothesis, which looks for the least that fails."""
+    """Where choices come from: a generator of random numbers, or hypothesis, which shrinks what fails."""
 
     def integer(self, low: int, high: int) -> int:
         """Both ends included."""

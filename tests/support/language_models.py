@@ -65,7 +65,7 @@ def sharded(where: Path, name: str = "llama") -> Path:
     """The same model, its tensors in turns in two files."""
     fields, data = parts(members(name)["model.safetensors"])
     fields.pop("__metadata__", None)
-    index = {}
+    index: dict[str, str] = {}
     for i in range(2):
         header: Header = {}
         chunk = b""

@@ -45,6 +45,12 @@ def folder() -> Path | None:
     return Path(chosen) if chosen else None
 
 
+def is_empty() -> bool:
+    """Is nothing kept of runs before?"""
+    kept = folder()
+    return kept is None or next(kept.glob("*/*.zip"), None) is None
+
+
 def install() -> None:
     """Let the compilers that EdgeKit calls in this process ask here first."""
     plain = toolchain.Compiler.run

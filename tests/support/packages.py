@@ -24,14 +24,19 @@ _FILES = (
 )
 
 
-def copied(folder: Path) -> Path:
-    """A copy of what git would give."""
+def copied(folder: Path, *, links: bool = True) -> Path:
+    """A copy of what git would give, on Windows without links: a file with a path stands in their place."""
     for name in _FILES:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
     for name in _FOLDERS:
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / name, folder / name, symlinks=True, ignore=ignored)
+    for path in (folder / "edgekit").iterdir():
+        if path.is_symlink() and not links:
+            target = path.readlink()
+            path.unlink()
+            path.write_text(target.as_posix())
     return folder
 
 
@@ -44,8 +49,8 @@ def built(
 
 
 def built_elsewhere(place: Path, folder: Path) -> None:
-    """The same from another folder, at another time, for a user whose files others may not read."""
-    source = copied(place / "source")
+    """The same from another folder, without links, at another time, for a user whose files are private."""
+    source = copied(place / "source", links=False)
     for path in [source, *source.rglob("*")]:
         if not path.is_symlink():
             path.chmod(path.stat().st_mode & 0o700)

@@ -65,14 +65,24 @@ def write(folder: Path, text: str, parameters: Mapping[str, Array] | None = None
     return folder / "net.json"
 
 
-def desc_op(kind: str, inputs: Mapping[str, str], outputs: Mapping[str, str]) -> bytes:
-    """An operator of an older program, without attributes."""
+def desc_op(
+    kind: str, inputs: Mapping[str, str], outputs: Mapping[str, str], **attributes: float | bool
+) -> bytes:
+    """An operator of an older program."""
     slots = b"".join(
         part(field, part(1, slot.encode()) + part(2, name.encode()))
         for field, given in ((1, inputs), (2, outputs))
         for slot, name in given.items()
     )
-    return slots + part(3, kind.encode())
+    given = (part(4, part(1, name.encode()) + _attribute(value)) for name, value in attributes.items())
+    return slots + part(3, kind.encode()) + b"".join(given)
+
+
+def _attribute(value: float | bool) -> bytes:
+    """The type and the value."""
+    if isinstance(value, bool):
+        return b"\x10\x06\x50" + bytes([value])
+    return b"\x10\x01\x25" + struct.pack("<f", value)
 
 
 def desc(variables: Mapping[str, Array], *ops: bytes) -> bytes:

@@ -41,7 +41,7 @@ class Planned(Exception):  # noqa: N818  # no error: the end
 
 
 class Results(dict[str, "Results"]):
-    """Of a program that did not run: nobody looks at them before something is compared."""
+    """Of a program that did not run: they are not looked at before something is compared."""
 
     def __missing__(self, name: str) -> "Results":
         return self
@@ -83,7 +83,7 @@ def pytest_configure(config: pytest.Config) -> None:
     simulate.run_each = expecting(lambda *_: iter([Results()]))
     runner.why_not_here = lambda target: ""
     tools.require = str
-    tools.require_module = lambda name: os  # which nobody looks at
+    tools.require_module = lambda name: os  # which is not used
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -26,6 +26,10 @@ def begin() -> None:
     os.environ.setdefault(_START, str(time.monotonic()))
 
 
+def start() -> float:
+    return float(os.environ[_START])
+
+
 def chosen(
     items: Sequence[pytest.Item], known: times.Times, targets: Iterable[str], processors: int
 ) -> tuple[list[pytest.Item], list[pytest.Item]]:
@@ -86,7 +90,7 @@ class Budget:
     def pytest_runtest_protocol(self, item: pytest.Item) -> bool | None:
         """True: nothing more is to be done for it."""
         now, cost = time.monotonic(), self._costs[item.nodeid]
-        self._end = self._end or max(float(os.environ[_START]) + SECONDS, now + _LEAST)
+        self._end = self._end or max(start() + SECONDS, now + _LEAST)
         times_slower = max(1.0, self._taken / self._expected) if self._expected else 1.0
         self._is_over = self._is_over or now + times_slower * cost > self._end
         if self._is_over:  # and for those behind it, which would find its fixtures not torn down

@@ -46,7 +46,7 @@ class _Maker:
         self.made: list[str] = []
 
     def make(self, shape: tuple[int, ...], steps: int) -> Graph:
-        """Apply random recipes to what was made before; all that nobody reads is an output."""
+        """Apply random recipes to what was made before; values without a consumer are outputs."""
         self.made = [self.net.x(*shape), self.net.x(*shape, name="z")]
         while len(self.made) < steps + 2:
             recipe = self.recipes[self.rng.integers(len(self.recipes))]

@@ -133,7 +133,13 @@ def pool(dice: Dice) -> RandomModel:
     elif dice.coin():
         outputs = 2
         attributes["storage_order"] = dice.roll(0, 1)
-    x = dice.normal(dice.roll(1, 2), dice.roll(1, 20), *dice.rolls(len(kernel), 7, 9))
+    size = dice.rolls(len(kernel), 7, 9)
+    if not attributes.get("auto_pad", "").startswith("SAME") and not dice.roll(0, 2):
+        # Up to a window that reaches so far beyond the end that no result is left.
+        attributes["dilations"] = dilations = dice.rolls(len(kernel), 1, 4)
+        reach = [(k - 1) * d + 1 for k, d in zip(kernel, dilations, strict=True)]
+        size = [max(n, r - s) for n, r, s in zip(size, reach, strides, strict=True)]
+    x = dice.normal(dice.roll(1, 2), dice.roll(1, 20), *size)
     return of(op, {"x": x}, attributes, outputs, opset=22 if op == "LpPool" else 19)
 
 
@@ -337,6 +343,12 @@ def resize(dice: Dice) -> RandomModel:
         attributes["keep_aspect_ratio_policy"] = dice.pick("stretch", "stretch", "not_larger", "not_smaller")
         if attributes["keep_aspect_ratio_policy"] != "stretch":
             attributes["axes"], given["sizes"] = [2, 3], given["sizes"][2:]
+    if not dice.roll(0, 7):
+        attributes |= {"coordinate_transformation_mode": "tf_crop_and_resize", "extrapolation_value": 7.0}
+        first, last = (dice.rng.uniform(-0.5, 1.5, len(attributes.get("axes", x.shape))) for _ in range(2))
+        if "axes" not in attributes:  # nor does that runtime crop these
+            first[:2], last[:2] = 0, 1
+        given["roi"] = np.asarray([*first, *last], np.float32)
     return of("Resize", {"x": x, **given}, attributes, opset=19, order="x roi scales sizes")
 
 

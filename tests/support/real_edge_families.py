@@ -60,6 +60,9 @@ def real_shapes(b: Bench) -> None:
         real_layer(b, Conv2d(lo=lo, hi=hi), (1, 14, 12, 8), (outputs, 3, 3, 8), DType.F32)
         real_layer(b, Conv2d((2, 2), lo=lo, hi=hi), (1, 41, 9, 12), (outputs, 3, 3, 12), DType.F32)
         real_layer(b, Dense(lo, hi), (9, 16), (2 * outputs, 16), DType.F32)
+    for dtype in REALS:  # three rows make no four parts: their outputs do
+        real_layer(b, Dense(), (3, 8), (256, 8), dtype)
+        real_layer(b, Conv2d(), (1, 1, 3, 8), (256, 1, 1, 8), dtype)
     for dtype, (height, width), channels in product(REALS[:2], ((2, 8), (3, 3), (1, 7)), (1, 2, 8, 40)):
         for stride, pad in ((1, 0), (1, width), (2, width)):
             op = Conv2d((1, stride), (1, pad, 1, pad), (1, 1), channels)

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Literal
 
-from edgekit.codegen.library_map import DataEdge, FlashPart, LibraryMap, MappedLayer, MappedPort
+from edgekit.codegen.library_map import CATEGORIES, DataEdge, FlashPart, LibraryMap, MappedLayer, MappedPort
 from edgekit.codegen.printing.pointers import ArenaRow
 from edgekit.core import target
 from edgekit.core.ir import Source
@@ -24,6 +24,7 @@ def layer(number: int, operator: str = "conv2d", origin: str = "") -> MappedLaye
         name=f"functional_1_expanded_conv_{number}_project",
         origin=origin or LONG.format(number, number),
         operator=operator,
+        category=CATEGORIES[len(operator) % len(CATEGORIES)],
         window="3x3 s2",
         kernel=f"ek_{operator}_s8_oc4__dsp",
         inputs=(image,),

@@ -19,7 +19,7 @@ SAME = (1, 1, 1, 1)
 
 
 def quiet(step: str) -> None:
-    """Progress that nobody reads."""
+    """Progress that is not shown."""
 
 
 def conv(net: Net, x: str, outputs: int, k: int = 1, **attributes: Any) -> str:

@@ -14,7 +14,8 @@ from support.tools import ROOT, SHARED, require_shared
 
 from edgekit import api
 from edgekit.codegen.compilation import toolchain
-from edgekit.codegen.compilation.build import compile_objects, measure, write
+from edgekit.codegen.compilation.build import write
+from edgekit.codegen.compilation.library_objects import compile_objects, measure
 from edgekit.codegen.lowering.compact_weights import fit
 from edgekit.codegen.printing.render import Optimize, render
 from edgekit.codegen.program import Program

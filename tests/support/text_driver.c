@@ -1,5 +1,5 @@
 /* Calls the text functions of a library `net`: `tokens` encodes texts and decodes what comes of it, `sample` draws
- * tokens. Numbers are 4 bytes, on stdin and on stdout, and texts have their length in front. */
+ * tokens. Numbers are 4 bytes, on stdin and on stdout, the lowest first, and texts have their length in front. */
 #include "net_tokenizer.h"
 
 #include <stdio.h>
@@ -14,14 +14,23 @@ static void read_exactly(void *to, size_t size)
 
 static uint32_t read32(void)
 {
-    uint32_t found = 0;
-    read_exactly(&found, sizeof found);
+    unsigned char b[4] = {0};
+    read_exactly(b, sizeof b);
+    return b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+}
+
+static float read_float(void)
+{
+    const uint32_t bits = read32();
+    float found;
+    memcpy(&found, &bits, sizeof found);
     return found;
 }
 
 static void write32(int32_t value)
 {
-    fwrite(&value, sizeof value, 1, stdout);
+    for (int shift = 0; shift < 32; shift += 8)
+        putchar((int)((uint32_t)value >> shift & 255u));
 }
 
 /* Memory of exactly this size, so that sanitizers see what is read or written beyond. */
@@ -63,14 +72,16 @@ static void token_of_logits(void)
     s.temperature = read32();
     s.top_k = read32();
     s.top_p = read32();
-    read_exactly(&s.repetition_penalty, 4);
+    s.repetition_penalty = read_float();
     s.seed = read32();
     s.seed |= (uint64_t)read32() << 32;
     const uint32_t drawn = read32(), count = read32(), words = read32();
     int32_t *text = exactly(count * sizeof *text);
     float *logits = exactly(words * sizeof *logits);
-    read_exactly(text, count * sizeof *text);
-    read_exactly(logits, words * sizeof *logits);
+    for (uint32_t i = 0; i < count; i++)
+        text[i] = (int32_t)read32();
+    for (uint32_t i = 0; i < words; i++)
+        logits[i] = read_float();
     write32(net_sample(&s, logits, (int32_t)words, text, (int32_t)count, drawn));
     free(logits);
     free(text);

@@ -24,6 +24,7 @@ _TYPES = {
     "uint16": "UINT16",
     "uint32": "UINT32",
     "uint64": "UINT64",
+    "complex64": "COMPLEX64",
 }
 
 

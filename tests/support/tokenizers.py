@@ -196,7 +196,9 @@ def strings(seed: int, count: int) -> Iterator[str]:
                 low, high = rng.choice(_RANGES)
                 return "".join(chr(rng.randrange(low, high)) for _ in range(rng.randint(1, 8)))
             case 3:
-                return rng.choice([rng.choice(_ODD), "a", "ab", "0", " ", "🎉"]) * rng.choice([2, 3, 9, 40])
+                return str(rng.choice([rng.choice(_ODD), "a", "ab", "0", " ", "🎉"])) * rng.choice(
+                    [2, 3, 9, 40]
+                )
             case 4:
                 return "".join(rng.choices(_ODD, k=rng.randint(1, 4)))
         return str(rng.randrange(10 ** rng.randint(1, 12)))

@@ -7,6 +7,7 @@ files in ../shared are not part of the project: without them their tests always 
 
 import importlib
 import os
+import platform
 import shutil
 import sys
 from collections.abc import Mapping
@@ -19,6 +20,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SHARED = ROOT.parent / "shared"
+_MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}  # as Debian calls them
 # Programs of the Python environment that no package brings.
 _MADE_BY = {"qemu-aarch64-sme": "scripts/test"}
 
@@ -28,7 +30,9 @@ def require(tool: str) -> str:
     beside_python = Path(sys.executable).parent / tool
     found = str(beside_python) if beside_python.exists() else shutil.which(tool)
     if found is None:
-        packages = debian_packages().get(tool)
+        packages, is_here = _packages(tool)
+        if not is_here:
+            pytest.skip(f"{tool} is not for {platform.machine()} (Debian: {packages})")
         missing(tool, f"Debian: {packages}" if packages else _MADE_BY.get(tool, "pip install -e .[dev]"))
     return found
 
@@ -55,6 +59,13 @@ def debian_packages() -> Mapping[str, str]:
     """The packages that bring each program, from the table that scripts/test installs."""
     rows = (line.split(maxsplit=1) for line in (ROOT / "scripts/tools.txt").read_text().splitlines())
     return {row[0]: row[1] for row in rows if row and not row[0].startswith("#")}
+
+
+def _packages(tool: str) -> tuple[str, bool]:
+    """The packages that bring a program, and whether there are any for this machine: libc6-i386 [amd64]."""
+    names, _, machine = debian_packages().get(tool, "").rstrip("]").partition(" [")
+    is_named = machine.removeprefix("!") == _MACHINES.get(platform.machine(), "")
+    return names, not machine or is_named != machine.startswith("!")
 
 
 def missing(what: str, hint: str) -> NoReturn:

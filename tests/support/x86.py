@@ -1,5 +1,6 @@
 """Programs for x86-64 under test: compiled strictly, run here or on an emulated processor, and compared."""
 
+import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -28,15 +29,26 @@ SANITIZED = ("-fsanitize=address", "-DEK_GUARD=0")
 STRICT = ("-Wall", "-Wextra", "-Wpedantic", "-Wno-variadic-macros", "-Wconversion", "-Werror")
 
 
+# These compilers on machines of another kind, whose emulator finds no C library of x86-64.
+_CROSS = {"gcc": "x86_64-linux-gnu-gcc", "clang": "clang -target x86_64-linux-gnu"}
+_WITH_LIBRARY = ("-static", "-no-pie")
+
+
 def load(name: str, compiler: str = "gcc") -> Target:
-    """A target with one compiler; a case is skipped where neither the processor nor Bochs can run it."""
-    require(compiler)
+    """A target with one compiler; a case is skipped where neither the processor nor an emulator runs it."""
     target = targets.load(name)
-    target = replace(target, compilers=tuple(c for c in target.compilers if c.split()[0] == compiler))
+    if target.machine and target.machine != platform.machine():
+        own: tuple[str, ...] = (_CROSS[compiler],)
+        target = replace(target, compilers=own, cflags=(*target.cflags, *_WITH_LIBRARY))
+        require("x86_64-linux-gnu-gcc")  # which brings the headers, too
+    else:
+        own = tuple(command for command in target.compilers if command.split()[0] == compiler)
+        target = replace(target, compilers=own)
+    require(target.compilers[0].split()[0])
     if target.runner != runner.NATIVE:
         require(target.runner)
     elif is_emulated(target):
-        require("bochs")
+        require(target.emulator.split()[0])
         if runner.why_not_here(target):
             flags = (*target.cflags, _NO_VNNI)
             target = replace(target, emulator=targets.load("x86-64-avx512").emulator, cflags=flags)

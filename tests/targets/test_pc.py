@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from support import x86
 from support.tools import require
 
 from edgekit.codegen.compilation import toolchain
@@ -63,8 +64,7 @@ CRASH = "int main(void) { __builtin_trap(); }"
 
 def emulated(compiler: str) -> Target:
     require("bochs")
-    require(compiler)
-    target = replace(targets.load("x86-64-avx512"), compilers=(compiler,))
+    target = x86.load("x86-64-avx512", compiler)
     return runner.here(targets.with_runner(target, target.emulator))
 
 
@@ -116,6 +116,31 @@ def test_a_processor_that_bochs_does_not_know_is_named() -> None:
     )
 
 
+AVX2 = """\
+#include <immintrin.h>
+#include <stdio.h>
+int main(void)
+{
+    int y[8];
+    const __m256i x = _mm256_set1_epi32(getchar());
+    _mm256_storeu_si256((__m256i *)y, _mm256_add_epi32(x, x));
+    return y[7];
+}
+"""
+
+
+def test_avx2_runs_where_the_processor_has_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    require("qemu-x86_64")
+    monkeypatch.setenv(processor.VARIABLE, "x86-64")
+    target = targets.load("x86-64-avx2")
+    assert not runner.is_native(target)
+    assert runner.runs_threads(target)
+    program = built(AVX2, target, tmp_path)
+    assert runner.run(runner.here(target), program, [], b"\x15").code == 42
+    monkeypatch.setattr(runner, "_is_installed", lambda name: False)
+    assert runner.why_not_here(target).endswith("which this one lacks, or qemu-x86_64")
+
+
 def test_only_programs_for_this_processor_are_native() -> None:
     target = targets.load("x86-64-avx512")
     assert runner.is_native(replace(target, cpu_flags=()))
@@ -130,6 +155,9 @@ def test_a_variable_hides_what_a_processor_has(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv(processor.VARIABLE, "avx2")
     assert processor.flags() == {"sse2", "avx2", "fma", "bmi2"}
     assert not runner.is_native(targets.load("x86-64-avx512"))
+    monkeypatch.setenv(processor.VARIABLE, "x86-64")
+    assert processor.flags() == {"sse2"}
+    assert processor.native().name == "x86-64"
     monkeypatch.setenv(processor.VARIABLE, "avx3")
     with pytest.raises(EdgeKitError, match="did you mean avx2"):
         processor.flags()

@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,14 +12,21 @@ from support.tools import ROOT
 from benchmarks.reliability.networks import Layers, quantized
 from benchmarks.reliability.stack import Depth, depth
 from edgekit import api
-from edgekit.codegen.compilation import stack, toolchain
-from edgekit.codegen.printing.render import Optimize
+from edgekit.codegen.compilation import build, stack, toolchain
+from edgekit.codegen.compilation.library_objects import FLOATS, compile_objects, measure
+from edgekit.codegen.compilation.publish import write
+from edgekit.codegen.lowering.compact_weights import fit
+from edgekit.codegen.printing.render import Optimize, render
+from edgekit.codegen.program import compile_graph
+from edgekit.codegen.verification.verify import LEVEL
+from edgekit.core import target as targets
 from edgekit.core.ir import Graph
+from edgekit.reports import results
 
 DIGITS = ROOT / "examples" / "digits"
 # Both compilers tell of the stack, each in its own way; a Cortex-M0+ has no floating point.
 CASES = [("cortex-m4", "zig"), ("cortex-m55", "zig"), ("cortex-m0plus", "zig")]
-CASES += [("cortex-m4", "arm-none-eabi-gcc"), ("cortex-m0plus", "arm-none-eabi-gcc")]
+CASES += [(name, "arm-none-eabi-gcc") for name in ("cortex-m4", "cortex-m55", "cortex-m0plus")]
 
 
 @functools.cache
@@ -39,6 +47,35 @@ def test_a_run_takes_no_more_stack_than_the_bound(
     assert measured <= bound
     # Allowances for functions of gcc's own are wide.
     assert wanted != "zig" or Depth("digits", name, optimize, bound, measured).is_tight
+
+
+def test_a_build_states_the_sizes_of_each_compiler_that_is_installed(tmp_path: Path) -> None:
+    """Firmware is linked by the compiler of its SDK, whose frames are others."""
+    both = boards.load("cortex-m4", "zig"), boards.load("cortex-m4", "arm-none-eabi-gcc")
+    program = fit(digits("int8"), both[0], optimize="speed")
+    target = replace(both[0], compilers=both[0].compilers + both[1].compilers)
+    report = build.build(digits("int8"), target, tmp_path / "digits")
+    (other,) = report.by_other_compilers
+    gcc = toolchain.find(both[1])
+    assert (report.compiler, other.compiler) == ("zig cc", gcc.name)
+    files = build.generate(program, "speed")
+    write(files, tmp_path)
+    sizes = measure(program, compile_objects(program, files, tmp_path, gcc, "speed"), tmp_path, gcc)
+    assert sizes == toolchain.Sizes(other.code, other.constants, other.stack)
+    assert f"compiled by {gcc.name}: flash {sizes.code + sizes.constants:,} B" in "\n".join(
+        results.build(report, verbose=False)
+    )
+
+
+@pytest.mark.parametrize("optimize", ["size", "speed"])
+def test_libraries_compile_with_the_options_that_they_were_measured_with(optimize: Optimize) -> None:
+    """Without -fomit-frame-pointer and -fno-unroll-loops a run took more stack than was stated."""
+    for name in ("cortex-m0plus", "cortex-m4", "cortex-m55", "x86-64-avx2"):
+        target = targets.load(name)
+        text = render(compile_graph(digits("float32"), target), optimize)["CMakeLists.txt"].decode()
+        options = text.partition("target_compile_options(digits PRIVATE ")[2].partition(")")[0].split()
+        own = [flag for flag in target.cflags if flag.startswith("-f")]
+        assert options == [LEVEL[optimize], *FLOATS, *own]
 
 
 def rows() -> Graph:

@@ -8,7 +8,8 @@ from support.tools import ROOT, require, require_module
 
 from edgekit import api
 from edgekit.codegen.compilation import toolchain, wasm
-from edgekit.codegen.compilation.build import compile_objects, generate, measure
+from edgekit.codegen.compilation.build import generate
+from edgekit.codegen.compilation.library_objects import compile_objects, measure
 from edgekit.codegen.compilation.publish import write
 from edgekit.codegen.program import compile_graph
 from edgekit.core import target as targets

@@ -44,19 +44,22 @@ def read(kind: str) -> Tokenizer:
     return replace(made, normalizers=kept, added=added)
 
 
-def program(tokenizer: Tokenizer, folder: Path) -> Path:
+def program(tokenizer: Tokenizer, folder: Path, big_endian: bool = False) -> list[str]:
+    """The command that runs the driver."""
     files = render(tokenizer, "net", environment())
     assert files, Tables(tokenizer).unsupported
     for name, text in files.items():
         (folder / name).write_text(text)
     shutil.copy(ROOT / "tests/support/text_driver.c", folder)
     units = ["text_driver.c", *(name for name in files if name.endswith(".c"))]
-    compiled(folder, "gcc", "-std=c99", *STRICT, *SANITIZED, "-o", "driver", *units)
-    return folder / "driver"
+    compiler = "s390x-linux-gnu-gcc" if big_endian else "gcc"
+    flags = ["-static"] if big_endian else SANITIZED
+    compiled(folder, compiler, "-std=c99", *STRICT, *flags, "-o", "driver", *units)
+    return [*[require("qemu-s390x")] * big_endian, str(folder / "driver")]
 
 
-def answers(driver: Path, mode: str, records: list[bytes]) -> bytes:
-    done = subprocess.run([driver, mode], input=b"".join(records), capture_output=True)
+def answers(driver: list[str], mode: str, records: list[bytes]) -> bytes:
+    done = subprocess.run([*driver, mode], input=b"".join(records), capture_output=True)
     assert done.returncode == 0, done.stderr[-3000:].decode()
     return done.stdout
 
@@ -86,10 +89,13 @@ class Reader:
         return count, ids[:-1], pieces
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_tokens_and_text_are_those_of_python(kind: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("kind", "big_endian"),
+    [*((kind, False) for kind in KINDS), *((kind, True) for kind in ("qwen2", "llama2", "unigram_bytes"))],
+)
+def test_tokens_and_text_are_those_of_python(kind: str, big_endian: bool, tmp_path: Path) -> None:
     tokenizer = read(kind)
-    driver = program(tokenizer, tmp_path)
+    driver = program(tokenizer, tmp_path, big_endian)
     texts = [*strings(zlib.crc32(kind.encode()) + 9, COUNT), "", " ", "a" * 300, "\u2581" * 9]
     found = Reader(answers(driver, "tokens", [text_record(text.encode()) for text in texts]))
     for text in texts:
@@ -146,8 +152,9 @@ def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
     assert [found.tokens()[0] for _ in wrong] == [-2] * len(wrong)
 
 
-def test_samplers_draw_the_tokens_of_python(tmp_path: Path) -> None:
-    driver = program(read("llama3"), tmp_path)
+@pytest.mark.parametrize("big_endian", [False, True])
+def test_samplers_draw_the_tokens_of_python(big_endian: bool, tmp_path: Path) -> None:
+    driver = program(read("llama3"), tmp_path, big_endian)
     rng = np.random.default_rng(1)
     records, expected = [], []
     for i in range(400):
@@ -171,7 +178,7 @@ def test_samplers_draw_the_tokens_of_python(tmp_path: Path) -> None:
         head = struct.pack("<IIIf", fixed[0], sampler.top_k, fixed[1], sampler.repetition_penalty)
         counts = struct.pack("<III", i, len(text), words)
         records.append(head + seed + counts + text.tobytes() + logits.tobytes())
-    found = np.frombuffer(answers(driver, "sample", records), np.int32)
+    found = np.frombuffer(answers(driver, "sample", records), "<i4")
     assert found.tolist() == expected
     assert len(set(expected)) > 50
 

@@ -85,7 +85,7 @@ MALFORMED: Mapping[str, tuple[str, Operator]] = {
     "no result": ("RELU has no result", Operator("RELU", [byte(2)], [])),
     "a result of another type": ("the file says s32[2]", relu(Tensor((2,)), Tensor((2,), "int32"))),
     "crops below nothing": (
-        "BATCH_TO_SPACE_ND of",
+        "BatchToSpaceND of",
         Operator(
             "BATCH_TO_SPACE_ND",
             [Tensor((4, 2, 2, 1)), constant([2, 2]), constant([[-1, 0], [0, 0]])],
@@ -215,7 +215,7 @@ UNSUPPORTED: Mapping[str, tuple[str, Callable[[], bytes]]] = {
         )
     },
     "a border that is computed": (
-        "the border of PAD depends on the input x1",
+        "the border of Pad depends on the input x1",
         lambda: model(Operator("PAD", [byte(2), Tensor((1, 2), "int32")], [byte(4)])),
     ),
 }

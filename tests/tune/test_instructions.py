@@ -15,15 +15,16 @@ from edgekit import api
 from edgekit.codegen.compilation import toolchain
 from edgekit.codegen.cost import counting, instructions
 from edgekit.codegen.cost.bench import compiled
-from edgekit.codegen.cost.calibrations import FOLDER, calibrations
+from edgekit.codegen.cost.calibrations import calibrated, calibrations
 from edgekit.codegen.cost.cost_features import work
+from edgekit.codegen.kernels.kernel_files import all_variants
 from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import compile_graph
 from edgekit.core import target as targets
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
 
-CALIBRATED = sorted(path.stem for path in FOLDER.glob("*.json"))
+CALIBRATED = calibrated()
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +99,9 @@ def test_a_token_of_a_decoder_is_estimated(core: str, format: str) -> None:
 
 @pytest.mark.parametrize("core", CALIBRATED)
 def test_calibrations_are_of_work_that_is_known(core: str) -> None:
-    done = set(re.findall(r'yield "(.+?)"', Path(work.__code__.co_filename).read_text(encoding="utf-8")))
+    text = Path(work.__code__.co_filename).read_text(encoding="utf-8")
+    done = {*re.findall(r'yield "(.+?)"', text), *(f"products by {block} outputs" for block in (16, 32, 64))}
+    done |= {kind for variant in all_variants() for kind in variant.counts}
     known = calibrations(core, "speed")
     assert len(known) > 20
     for name, found in [*known.items(), *calibrations(core, "size").items()]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from edgekit.codegen.gpu.ast import Expr
 from edgekit.codegen.gpu.builder import KernelBuilder
+from edgekit.codegen.gpu.kernels._split_k import Part
 from edgekit.codegen.gpu.use import integer, integers
 from edgekit.core.ops import Call
 
@@ -38,9 +39,13 @@ def pixel(k: KernelBuilder, p: Expr) -> Pixel:
 
 
 @contextmanager
-def taps(k: KernelBuilder) -> Iterator[tuple[Expr, Expr, Expr]]:
-    """The cells of a window: (number, rows down, columns right)."""
+def taps(k: KernelBuilder, part: Part | None = None) -> Iterator[tuple[Expr, Expr, Expr]]:
+    """The cells of a window, or of a part of it: (number, rows down, columns right)."""
     k_h, k_w, down, right = k.constants("k_h k_w dilation_h dilation_w")
+    if part and part.split.taps > 1:
+        with k.loop("tap", part.tap, k_h * k_w, part.split.taps) as tap:
+            yield tap, (tap // k_w) * down, (tap % k_w) * right
+        return
     with k.loop("i", 0, k_h) as i, k.loop("j", 0, k_w) as j:
         yield k.let("tap", i * k_w + j), i * down, j * right
 

@@ -16,8 +16,8 @@ import numpy as np
 from edgekit.codegen.gpu.ast import F32, F32X4, I32, Expr, GpuKernel, Shared, function, number, select, splat
 from edgekit.codegen.gpu.builder import GROUP, KernelBuilder
 from edgekit.codegen.gpu.elements import Fours, fours
-from edgekit.codegen.gpu.kernels import _floats
-from edgekit.codegen.gpu.use import CONSTANTS, GpuCall, constant_of, integer, integers
+from edgekit.codegen.gpu.kernels import _addend, _floats
+from edgekit.codegen.gpu.use import GpuCall, constant_of, integer, integers
 from edgekit.core.ops import Call
 from edgekit.core.types import Array, DType
 
@@ -84,8 +84,8 @@ def use(call: Call) -> GpuCall:
     values |= {"tiles": _tiles(call)}
     data, values["bias"] = _floats.with_bias(call, _at_points(constant_of(call, 1), block), 16)
     groups = -(-_tiles(call) // block.tiles) * (out_c // (4 * block.outputs))
-    kernel = _kernel(limits, block, in_c <= 4 * block.deep)
-    return GpuCall(kernel, (0, CONSTANTS, len(call.args) - 1), values, groups, data)
+    kernel = _kernel(limits, _addend.kind_of(call), block, in_c <= 4 * block.deep)
+    return GpuCall(kernel, _addend.operands(call), values, groups, data)
 
 
 def _tiles(call: Call) -> int:
@@ -119,11 +119,13 @@ def _both_ways(
 
 
 @cache
-def _kernel(limits: _floats.Limits, block: _Block, at_once: bool) -> GpuKernel:
+def _kernel(limits: _floats.Limits, added: str, block: _Block, at_once: bool) -> GpuKernel:
     """`at_once`: all channels are in memory together."""
     name = f"conv2d_f32_winograd_{block.tiles}x{4 * block.outputs}_{4 * block.deep}{'_once' * at_once}"
-    k = KernelBuilder(f"{name}{_floats.label(limits)}")
-    x, w, y = fours(k, "x", DType.F32), fours(k, "w", DType.F32), fours(k, "y", DType.F32, writes=True)
+    k = KernelBuilder(f"{name}{_floats.label(limits)}{_addend.label(added)}")
+    x, w = fours(k, "x", DType.F32), fours(k, "w", DType.F32)
+    addend = fours(k, "addend", DType.F32) if added else None
+    y = fours(k, "y", DType.F32, writes=True)
     held = k.shared("held", F32X4, _POINTS * max(block.cells, block.tiles * block.outputs))
     in_c, out_c = k.constants("in_c out_c")
     blocks = k.let("blocks", out_c // (4 * block.outputs))
@@ -145,7 +147,7 @@ def _kernel(limits: _floats.Limits, block: _Block, at_once: bool) -> GpuKernel:
             k.barrier()
             _multiply(k, block, held, w, weights + first * 4, function("min", depth - first, block.deep), acc)
             k.barrier()
-    _finish(k, block, held, y, w, tiles, outputs, acc, limits)
+    _finish(k, block, held, y, w, addend, tiles, outputs, acc, limits)
     return k.done()
 
 
@@ -211,6 +213,7 @@ def _finish(
     held: Shared,
     y: Fours,
     w: Fours,
+    addend: Fours | None,
     tiles: Expr,
     outputs: Expr,
     acc: Sequence[Sequence[Expr]],
@@ -232,5 +235,6 @@ def _finish(
         for i, pixel in enumerate(_both_ways(k, _interpolated, products)):
             row, column = k.let("y_row", top + i // 2), k.let("y_column", left + i % 2)
             with k.when(is_tile & ((row < out_h) & (column < out_w))):
-                at = ((image * out_h + row) * out_w + column) * (out_c >> 2) + quad
-                y.store(at, _floats.limited(k, start + pixel, limits))
+                at = k.let("at", ((image * out_h + row) * out_w + column) * (out_c >> 2) + quad)
+                total = start + pixel + addend[at] if addend else start + pixel
+                y.store(at, _floats.limited(k, total, limits))

@@ -7,8 +7,7 @@ from functools import cache
 from edgekit.codegen.gpu.ast import U32, Expr, GpuKernel
 from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.elements import elements, for_each
-from edgekit.codegen.gpu.fixed import requantized
-from edgekit.codegen.gpu.kernels import _rule, _strided
+from edgekit.codegen.gpu.kernels import _addend, _rule, _strided
 from edgekit.codegen.gpu.use import GpuCall, groups_for, integers
 from edgekit.core.ops import Call
 from edgekit.core.types import DType
@@ -34,8 +33,7 @@ def _kernel() -> GpuKernel:
         scaled = []
         for letter, x, at in zip("ab", operands, _strided.sources(k, i, "ab"), strict=True):
             zero, m, e = k.constants(f"{letter}_zero {letter}_multiplier {letter}_exponent")
-            wide = k.let("wide", (x[at] - zero) * (1 << 20))
-            scaled.append(k.let("scaled", requantized(k, "tfl", wide, m, e)))
+            scaled.append(_addend.scaled(k, x[at], zero, m, e))
         return _rule.single(k, "tfl", scaled[0] + k.constant("sign") * scaled[1])
 
     for_each(k, y, DType.S8, k.constant("n"), result)

@@ -7,19 +7,18 @@ from functools import cache
 
 import numpy as np
 
-from edgekit.codegen.gpu.ast import F32, Expr, GpuKernel, function, number, select, splat
+from edgekit.codegen.gpu.ast import F32, Expr, GpuKernel, function, number, select, splat, vector
 from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.elements import (
     Elements,
     Fours,
     elements,
-    for_each,
     fours,
     per_item,
     store_some,
     stored,
 )
-from edgekit.codegen.gpu.kernels import _window, _winograd
+from edgekit.codegen.gpu.kernels import _addend, _window, _winograd
 from edgekit.codegen.gpu.kernels._floats import (
     Limits,
     Types,
@@ -31,10 +30,11 @@ from edgekit.codegen.gpu.kernels._floats import (
     weight_type,
     with_bias,
 )
-from edgekit.codegen.gpu.use import CONSTANTS, GpuCall, constant_of, groups_for, integer, integers
+from edgekit.codegen.gpu.kernels._split_k import Part, Split, for_each_sum, shortest_split
+from edgekit.codegen.gpu.use import GpuCall, constant_of, integer, integers
 from edgekit.core.ops import Call
 
-CALLS = ("conv2d",)
+CALLS = ("conv2d", "conv2d_add")
 _PIXELS = 4  # of a tile, where there are as many
 
 
@@ -44,22 +44,31 @@ def use(call: Call) -> GpuCall:
         return _winograd.use(call)
     groups, out_c = integer(call, "groups"), integer(call, "out_c")
     pixels = integer(call, "batch") * integer(call, "out_h") * integer(call, "out_w")
+    taps, depth = integer(call, "k_h") * integer(call, "k_w"), integer(call, "in_c") // groups
     own, limits = limits_of(call)
     values = _window.values(call) | {"pixels": pixels, "groups": groups} | own
     w = constant_of(call, 1).astype(types[1].numpy)
-    operands = (0, CONSTANTS, len(call.args) - 1)
+    operands, added = _addend.operands(call), _addend.kind_of(call)
     if (out_c // groups) % 4 and (groups > 1 or out_c % per_item(types[0])):
         values |= integers(call, "step_h step_w step_c")
         data, values["bias"] = with_bias(call, w, 4)
-        items = -(-pixels * out_c // per_item(types[0]))
-        return GpuCall(_any(types, limits), operands, values, groups_for(items), data)
+        words = -(-pixels * out_c // per_item(types[0]))
+
+        def one_by_one(split: Split) -> GpuCall:
+            return GpuCall(_any(types, limits, added, split), operands, values, split.groups(words), data)
+
+        return shortest_split(taps, depth, one_by_one)
     form = _form(call)
     if not form.in_fours:
         values |= integers(call, "step_h step_w step_c")
     rows = np.pad(w.transpose(1, 2, 3, 0), ((0, 0), (0, 0), (0, 0), (0, -out_c % 4)))  # H W I O
     data, values["bias"] = with_bias(call, rows, 16)
-    items = -(-pixels // form.pixels) * -(-out_c // 4) // form.quads
-    return GpuCall(_quads(types, limits, form), operands, values, groups_for(items), data)
+    tiles = -(-pixels // form.pixels) * -(-out_c // 4) // form.quads
+
+    def in_quads(split: Split) -> GpuCall:
+        return GpuCall(_quads(types, limits, added, form, split), operands, values, split.groups(tiles), data)
+
+    return shortest_split(taps, depth // 4 if form.in_fours else depth, in_quads)
 
 
 @dataclass(frozen=True)
@@ -94,31 +103,34 @@ def _form(call: Call) -> _Form:
 
 
 @cache
-def _quads(types: Types, limits: Limits, form: _Form) -> GpuKernel:
+def _quads(types: Types, limits: Limits, added: str, form: _Form, split: Split) -> GpuKernel:
     dtype, of_w = types
-    k = KernelBuilder(f"conv2d_{named(types)}_{form.label}{label(limits)}")
+    k = KernelBuilder(f"conv2d_{named(types)}_{form.label}{label(limits)}{_addend.label(added)}{split.label}")
     x = fours(k, "x", dtype) if form.in_fours else elements(k, "x", dtype)
     w = fours(k, "w", of_w)
+    read = fours if form.is_whole else elements
+    addend = read(k, "addend", dtype) if added else None
     whole = fours(k, "y", dtype, writes=True) if form.is_whole else None
     some = None if whole else k.buffer("y", stored(dtype), writes=True)
     in_c, out_c, groups, pixels, bias = k.constants("in_c out_c groups pixels bias")
     quads = k.let("quads", (out_c + 3) >> 2)
     blocks = k.let("blocks", quads // form.quads)
-    quad = k.let("quad", (k.item % blocks) * form.quads)
-    first = k.let("first", (k.item // blocks) * form.pixels)
+    part = Part.of_item(k, split)
+    quad = k.let("quad", (part.tile % blocks) * form.quads)
+    first = k.let("first", (part.tile // blocks) * form.pixels)
+    starts = [k.let("start", part.start(w.wide(bias + quad + q))) for q in range(form.quads)]
+    acc = [[k.var("sum", start) for start in starts] for _ in range(form.pixels)]
     with k.when(first < pixels):
         depth = k.let("depth", in_c // groups)
         channel = k.let("channel", (quad // (quads // groups)) * depth)
         # The last pixel once more, where there are fewer than a tile: it is not stored.
         numbers = [k.let("pixel", function("min", first + p, pixels - 1)) for p in range(form.pixels)]
         at = [_window.pixel(k, n) for n in numbers]
-        starts = [k.let("start", w.wide(bias + quad + q)) for q in range(form.quads)]
-        acc = [[k.var("sum", start) for start in starts] for _ in numbers]
         lanes = range(4 if form.in_fours else 1)
-        with _window.taps(k) as (tap, down, right):
+        with _window.taps(k, part) as (tap, down, right):
             cells = [_cell(k, form, pixel, down, right, channel) for pixel in at]
             weights = k.let("weights", tap * depth * quads + quad)
-            with k.loop("c", 0, depth // len(lanes)) as c:
+            with k.loop("c", part.channel, depth // len(lanes), split.channels) as c:
                 values = [k.let("value", _value(k, form, x, cell, c)) for cell in cells]
                 for lane in lanes:
                     row = weights + (c * len(lanes) + lane) * quads
@@ -127,15 +139,23 @@ def _quads(types: Types, limits: Limits, form: _Form) -> GpuKernel:
                         factor = value.lane(lane) if form.in_fours else value
                         for total, weight in zip(sums, own, strict=True):
                             k.set(total, total + splat(factor) * weight)
-        for p, sums in enumerate(acc):
-            with k.when(first + p < pixels):
-                for q, total in enumerate(sums):
-                    result = limited(k, total, limits)
-                    if whole:
-                        whole.store(numbers[p] * quads + quad + q, result)
-                    elif some:
-                        o = k.let("o", (quad + q) * 4)
-                        store_some(k, some, dtype, numbers[p] * out_c + o, out_c - o, result)
+    for n, total in part.totals([total for sums in acc for total in sums]):
+        result_at, own_quad = (
+            k.let("result_at", first + n // form.quads),
+            k.let("own_quad", quad + n % form.quads),
+        )
+        with k.when(result_at < pixels):
+            if whole:
+                at_quad = k.let("at_quad", result_at * quads + own_quad)
+                total = total + addend[at_quad] if addend else total
+                whole.store(at_quad, limited(k, total, limits))
+            elif some:
+                o = k.let("o", own_quad * 4)
+                place = k.let("place", result_at * out_c + o)
+                if addend:  # the last one of the pixel once more, where there are none: they are not stored
+                    places = [place + function("min", number(i, o.kind), out_c - 1 - o) for i in range(4)]
+                    total = total + vector(*(addend[at] for at in places))
+                store_some(k, some, dtype, place, out_c - o, limited(k, total, limits))
     return k.done()
 
 
@@ -170,30 +190,35 @@ def _value(
 
 
 @cache
-def _any(types: Types, limits: Limits) -> GpuKernel:
+def _any(types: Types, limits: Limits, added: str, split: Split) -> GpuKernel:
     dtype, of_w = types
-    k = KernelBuilder(f"conv2d_{named(types)}_any{label(limits)}")
-    x, w, y = elements(k, "x", dtype), elements(k, "w", of_w), k.buffer("y", stored(dtype), writes=True)
+    k = KernelBuilder(f"conv2d_{named(types)}_any{label(limits)}{_addend.label(added)}{split.label}")
+    x, w = elements(k, "x", dtype), elements(k, "w", of_w)
+    addend = elements(k, "addend", dtype) if added else None
+    y = k.buffer("y", stored(dtype), writes=True)
     in_h, in_w, in_c, out_c, k_h, k_w, groups, pixels, bias = k.constants(
         "in_h in_w in_c out_c k_h k_w groups pixels bias"
     )
     step_h, step_w, step_c = k.constants("step_h step_w step_c")
 
-    def result(i: Expr) -> Expr:
+    def partial(part: Part, i: Expr) -> Expr:
         o = k.let("o", i % out_c)
         depth = k.let("depth", in_c // groups)
         channel = (o // (out_c // groups)) * depth
         at = _window.pixel(k, i // out_c)
-        acc = k.var("sum", w.buffer[bias + o].bits(F32))
-        with _window.taps(k) as (tap, down, right):
+        acc = k.var("sum", part.start(w.buffer[bias + o].bits(F32)))
+        with _window.taps(k, part) as (tap, down, right):
             is_inside, row, column = _window.inside(k, at, down, right)
             with k.when(is_inside):
                 cell = at.image * (in_h * in_w * in_c) + row * step_h + column * step_w + channel * step_c
                 cell = k.let("cell", cell)
                 weights = k.let("weights", (o * (k_h * k_w) + tap) * depth)
-                with k.loop("c", 0, depth) as c:
+                with k.loop("c", part.channel, depth, split.channels) as c:
                     k.set(acc, acc + x[cell + c * step_c] * w[weights + c])
-        return limited(k, acc, limits)
+        return acc
 
-    for_each(k, y, dtype, pixels * out_c, result)
+    def result(i: Expr, acc: Expr) -> Expr:
+        return limited(k, acc + addend[i] if addend else acc, limits)
+
+    for_each_sum(k, split, y, dtype, pixels * out_c, partial, result)
     return k.done()

@@ -7,12 +7,12 @@ from math import prod
 
 from edgekit.codegen.gpu.ast import F32, I32, Expr, GpuKernel, number
 from edgekit.codegen.gpu.builder import KernelBuilder
-from edgekit.codegen.gpu.elements import elements, for_each, per_item, stored
+from edgekit.codegen.gpu.elements import elements, per_item, stored
 from edgekit.codegen.gpu.kernels import _floats, _rule
+from edgekit.codegen.gpu.kernels._split_k import Part, Split, for_each_sum, shortest_split
 from edgekit.codegen.gpu.use import (
     GpuCall,
     UnsupportedError,
-    groups_for,
     integer,
     integers,
     listed,
@@ -41,20 +41,24 @@ def use(call: Call) -> GpuCall:
     values |= {"results": prod(n) * size}
     if is_int:
         values |= integers(call, f"a_zero b_zero {_rule.SINGLE}")
-    kernel = _kernel(dtype, _rule.rule_of(call) if is_int else "")
-    return GpuCall(kernel, (0, 1, 2), values, groups_for(-(-prod(n) * size // per_item(dtype))))
+    rule, words = _rule.rule_of(call) if is_int else "", -(-prod(n) * size // per_item(dtype))
+
+    def split_so(split: Split) -> GpuCall:
+        return GpuCall(_kernel(dtype, rule, split), (0, 1, 2), values, split.groups(words))
+
+    return shortest_split(1, integer(call, "inner"), split_so)
 
 
 @cache
-def _kernel(dtype: DType, rule: str) -> GpuKernel:
-    k = KernelBuilder(f"matmul_{rule or dtype.value}")
+def _kernel(dtype: DType, rule: str, split: Split) -> GpuKernel:
+    k = KernelBuilder(f"matmul_{rule or dtype.value}{split.label}")
     a, b = elements(k, "a", dtype), elements(k, "b", dtype)
     y = k.buffer("y", stored(dtype), writes=True)
     rows, inner, columns, a_row, a_inner, b_inner, b_column = k.constants(
         "rows inner columns a_row a_inner b_inner b_column"
     )
 
-    def result(i: Expr) -> Expr:
+    def partial(part: Part, i: Expr) -> Expr:
         row = k.let("row", i // columns)
         of_a = k.constant("a0") + (row % rows) * a_row
         of_b = k.constant("b0") + (i % columns) * b_column
@@ -66,12 +70,15 @@ def _kernel(dtype: DType, rule: str) -> GpuKernel:
             of_a, of_b = of_a + at * k.constant(f"a_n_{d}"), of_b + at * k.constant(f"b_n_{d}")
         of_a, of_b = k.let("of_a", of_a), k.let("of_b", of_b)
         acc = k.var("sum", number(0, I32 if rule else F32))
-        with k.loop("c", 0, inner) as c:
+        with k.loop("c", part.channel, inner, split.channels) as c:
             left, right = a[of_a + c * a_inner], b[of_b + c * b_inner]
             if rule:
                 left, right = left - k.constant("a_zero"), right - k.constant("b_zero")
             k.set(acc, acc + left * right)
+        return acc
+
+    def result(_: Expr, acc: Expr) -> Expr:
         return _rule.single(k, rule, acc) if rule else acc
 
-    for_each(k, y, dtype, k.constant("results"), result)
+    for_each_sum(k, split, y, dtype, k.constant("results"), partial, result)
     return k.done()

@@ -24,6 +24,7 @@ _FUNCTIONS: Mapping[str, Callable[[Tensor], Tensor]] = {
     "leaky_relu": lambda x: onnx.LeakyRelu(x, alpha=0.2),
     "sigmoid": onnx.Sigmoid,
     "hard_sigmoid": lambda x: onnx.HardSigmoid(x, alpha=1 / 6, beta=0.5),
+    "hard_sigmoid of Keras 2": onnx.HardSigmoid,
     "log_sigmoid": lambda x: -onnx.Softplus(-x),
     "tanh": onnx.Tanh,
     "hard_tanh": lambda x: x.clip(-1, 1),

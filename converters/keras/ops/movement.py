@@ -24,8 +24,9 @@ def Flatten(x: Tensor, *, data_format: str = "channels_last") -> Tensor:
     return cells.reshape(x.shape[0], prod(x.shape[1:]))
 
 
-def Reshape(x: Tensor, *, target_shape: Ints) -> Tensor:
-    dims = list(target_shape)
+def Reshape(x: Tensor, *, target_shape: Sequence[int | None]) -> Tensor:
+    """TensorFlow.js has null where Keras has -1."""
+    dims = [-1 if d is None else d for d in target_shape]
     if dims.count(-1) == 1:
         known = prod(d for d in dims if d != -1)
         dims[dims.index(-1)] = prod(x.shape[1:]) // known if known else 0
@@ -207,14 +208,19 @@ def _borders(x: Tensor, given: Border, data_format: str) -> tuple[list[int], lis
 
 
 def _resized(x: Tensor, sizes: Sequence[int], interpolation: str) -> Tensor:
-    styles = {"nearest": ("nearest", "round_prefer_ceil"), "bilinear": ("linear", "round_prefer_floor")}
+    """TensorFlow.js has other places of pixels than Keras, by names that its reader gives."""
+    styles = {
+        "nearest": ResizeStyle("nearest", "half_pixel", "round_prefer_ceil"),
+        "bilinear": ResizeStyle("linear", "half_pixel"),
+        "bilinear, asymmetric": ResizeStyle("linear", "asymmetric"),
+        "bilinear, align_corners": ResizeStyle("linear", "align_corners"),
+    }
     if interpolation not in styles:
         raise EdgeKitError("E0203", f"interpolation {interpolation} is not supported")
     if min(sizes) < 1 or 0 in x.shape:
         raise EdgeKitError("E0401", f"resizing of {x.type} to {list(sizes)}")
-    mode, nearest = styles[interpolation]
     axes = [Axis(i + 2, n, m, m / n) for i, (n, m) in enumerate(zip(x.shape[2:], sizes, strict=True))]
-    return resize(x, axes, ResizeStyle(mode, "half_pixel", nearest))
+    return resize(x, axes, styles[interpolation])
 
 
 def _several(xs: Sequence[Tensor | list[Tensor]]) -> list[Tensor]:

@@ -16,6 +16,7 @@ from edgekit.converters.semantics.convolution import conv as _conv
 from edgekit.converters.semantics.convolution import halves as _halves
 from edgekit.converters.semantics.convolution import pads_of as _pads_of
 from edgekit.converters.semantics.movement import part as _part
+from edgekit.converters.semantics.movement import transposed as _transposed
 from edgekit.converters.semantics.onnx.conv import ConvTranspose as _ConvTranspose
 from edgekit.converters.semantics.onnx.normalize import LRN as _LRN
 from edgekit.converters.tensor import Tensor
@@ -88,10 +89,10 @@ def BiasAdd(x: Tensor, bias: Tensor, data_format: int | str = 0) -> Tensor:
 
 
 def MatMul(x: Tensor, y: Tensor, transpose_a: bool = False, transpose_b: bool = False) -> Tensor:
-    a = _turned(x) if transpose_a else x
+    a = _transposed(x, transpose_a)
     if transpose_b and y.rank == 2 and y.data is not None and y.dtype.is_float:
         return _dense(a, y)
-    return _matmul(a, _turned(y) if transpose_b else y)
+    return _matmul(a, _transposed(y, transpose_b))
 
 
 BatchMatMul = MatMulExt = BatchMatMulExt = MatMul
@@ -100,7 +101,7 @@ BatchMatMul = MatMulExt = BatchMatMulExt = MatMul
 def Dense(x: Tensor, w: Tensor, b: Tensor | None = None) -> Tensor:
     if w.data is not None and (b is None or b.data is not None):
         return _dense(x, w, b)
-    y = _matmul(x, _turned(w))
+    y = _matmul(x, _transposed(w))
     return y if b is None else y + b
 
 
@@ -252,7 +253,3 @@ def _area(values: _Ints) -> tuple[int, ...]:
 def _check_layout(layout: int | str) -> None:
     if layout not in (0, "NCHW", "DefaultFormat"):
         raise EdgeKitError("E0203", f"the layout {str(layout)[:20]} is not supported", hint="export as NCHW")
-
-
-def _turned(x: Tensor) -> Tensor:
-    return x.transpose(*range(x.rank - 2), x.rank - 1, x.rank - 2) if x.rank > 1 else x

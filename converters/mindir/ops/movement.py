@@ -17,6 +17,7 @@ from edgekit.converters.semantics.movement import cast as _cast
 from edgekit.converters.semantics.onnx import indexing as _onnx
 from edgekit.converters.semantics.onnx.movement import DepthToSpace as _DepthToSpace
 from edgekit.converters.semantics.onnx.shape import unsqueeze as _unsqueeze
+from edgekit.converters.semantics.tensorflow.movement import StridedSlice as _StridedSlice
 from edgekit.converters.tensor import Tensor
 from edgekit.converters.tensor import concat as _concat
 from edgekit.core.errors import EdgeKitError
@@ -115,23 +116,15 @@ def StridedSlice(
     new_axis_mask: int = 0,
     shrink_axis_mask: int = 0,
 ) -> Tensor:
-    """As Python slices; bits of the masks say where a bound is open, and which dimensions go."""
-    firsts, lasts, steps = _ints(begin), _ints(end), _ints(strides)
     if ellipsis_mask or new_axis_mask:
         raise EdgeKitError("E0205", "StridedSlice with an ellipsis or new dimensions is not supported")
-    if not len(firsts) == len(lasts) == len(steps) <= x.rank:
-        raise EdgeKitError("E0401", f"a slice from {firsts[:8]} to {lasts[:8]} of {x.type}")
-    gone = []
-    for axis, (first, last, step) in enumerate(zip(firsts, lasts, steps, strict=True)):
-        if shrink_axis_mask >> axis & 1:
-            x = _torch.narrow(x, dim=axis, start=first, length=1)
-            gone.append(axis)
-            continue
-        start = None if begin_mask >> axis & 1 else first
-        stop = None if end_mask >> axis & 1 else last
-        cells = np.arange(x.shape[axis])[slice(start, stop, step or None)]
-        x = _shared.take(x, axis, cells)
-    return x.reshape(*(n for i, n in enumerate(x.shape) if i not in gone))
+    return _StridedSlice(
+        x,
+        *(x.new(np.array(_ints(bounds), np.int64)) for bounds in (begin, end, strides)),
+        begin_mask=begin_mask,
+        end_mask=end_mask,
+        shrink_axis_mask=shrink_axis_mask,
+    )
 
 
 def Gather(x: Tensor, index: Tensor, axis: int = 0, batch_dims: int = 0) -> Tensor:

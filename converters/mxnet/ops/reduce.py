@@ -9,7 +9,7 @@ import numpy as np
 
 from edgekit.converters.semantics import compose
 from edgekit.converters.semantics.aten import recurrent
-from edgekit.converters.semantics.movement import part
+from edgekit.converters.semantics.movement import part, transposed
 from edgekit.converters.semantics.onnx.elementwise import Abs, Sqrt
 from edgekit.converters.tensor import Tensor
 from edgekit.core.errors import EdgeKitError
@@ -44,11 +44,11 @@ def dot(a: Tensor, b: Tensor, *, transpose_a: bool = False, transpose_b: bool = 
     """The last dimension of a with the first of b, as MXNet has it."""
     if a.rank > 2 or b.rank > 2:
         raise EdgeKitError("E0205", f"dot of {a.type} and {b.type} is not supported")
-    return compose.matmul(_flipped(a, transpose_a), _flipped(b, transpose_b))
+    return compose.matmul(transposed(a, transpose_a), transposed(b, transpose_b))
 
 
 def batch_dot(a: Tensor, b: Tensor, *, transpose_a: bool = False, transpose_b: bool = False) -> Tensor:
-    return compose.matmul(_flipped(a, transpose_a), _flipped(b, transpose_b))
+    return compose.matmul(transposed(a, transpose_a), transposed(b, transpose_b))
 
 
 def RNN(
@@ -114,7 +114,3 @@ def _axes(x: Tensor, axis: Axes, exclude: bool) -> list[int]:
     """All where none is named; `exclude` asks for those that are not."""
     named = {x.axis(a) for a in ((axis,) if isinstance(axis, int) else axis)}
     return [i for i in range(x.rank) if not named or (i in named) is not exclude]
-
-
-def _flipped(x: Tensor, wanted: bool) -> Tensor:
-    return x.transpose(*range(x.rank - 2), x.rank - 1, x.rank - 2) if wanted and x.rank > 1 else x

@@ -8,10 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 from edgekit.converters.onnx.ops import activations, indexing, normalize
-from edgekit.converters.semantics.compose import matmul, reduce
+from edgekit.converters.semantics.compose import reduce
 from edgekit.converters.semantics.movement import cast, part
 from edgekit.converters.tensor import Tensor
-from edgekit.core.errors import EdgeKitError
 from edgekit.core.types import DType
 
 DOMAIN = "com.microsoft"
@@ -95,24 +94,6 @@ def QuickGelu(x: Tensor, *, alpha: float = 1.702) -> Tensor:
     return activations.Swish(x, alpha=alpha)
 
 
-def FusedMatMul(
-    a: Tensor,
-    b: Tensor,
-    *,
-    alpha: float = 1.0,
-    transA: int = 0,
-    transB: int = 0,
-    transBatchA: int = 0,
-    transBatchB: int = 0,
-) -> Tensor:
-    if transBatchA or transBatchB:
-        raise EdgeKitError(
-            "E0205", "FusedMatMul that moves the batch behind rows", f"node {a.builder.origin}"
-        )
-    y = matmul(_turned(a) if transA else a, _turned(b) if transB else b)
-    return y if alpha == 1 else y * alpha
-
-
 def BiasSplitGelu(x: Tensor, bias: Tensor) -> Tensor:
     y, half = x + bias, x.shape[-1] // 2
     return part(y, y.rank - 1, 0, half) * activations.Gelu(part(y, y.rank - 1, half, half))
@@ -121,7 +102,3 @@ def BiasSplitGelu(x: Tensor, bias: Tensor) -> Tensor:
 def _skipped(x: Tensor, skip: Tensor, bias: Tensor | None) -> Tensor:
     total = x + skip
     return total if bias is None else total + bias
-
-
-def _turned(x: Tensor) -> Tensor:
-    return x.transpose(*range(x.rank - 2), x.rank - 1, x.rank - 2) if x.rank > 1 else x

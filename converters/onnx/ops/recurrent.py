@@ -45,6 +45,15 @@ _ACTIVATIONS: dict[str, tuple[Callable[..., Tensor], Sequence[str]]] = {
 }
 
 
+# Functions whose parameters have no default that runtimes agree on, and what is an example of them.
+_UNSETTLED = {"affine": "Affine", "scaledtanh": "ScaledTanh", "thresholdedrelu": "ThresholdedRelu"}
+_PLAIN = {
+    "affine": "1 and 0 change nothing",
+    "scaledtanh": "1 and 1 are a plain Tanh",
+    "thresholdedrelu": "1 is the specification's, 0 is ONNX Runtime's",
+}
+
+
 def _activations(names: Sequence[str], alphas: Floats, betas: Floats) -> Iterator[Activation]:
     """The functions of all directions; alphas and betas go to those that take one, in order."""
     left = {"alpha": list(alphas or ()), "beta": list(betas or ())}
@@ -52,9 +61,10 @@ def _activations(names: Sequence[str], alphas: Floats, betas: Floats) -> Iterato
         if name not in _ACTIVATIONS:
             raise EdgeKitError("E0205", f"activation {name} is not supported")
         function, takes = _ACTIVATIONS[name]
-        if name == "scaledtanh" and not (left["alpha"] and left["beta"]):
-            message = "ScaledTanh without activation_alpha and activation_beta differs between runtimes"
-            raise EdgeKitError("E0205", message, hint="state both: 1 and 1 are a plain Tanh")
+        if name in _UNSETTLED and not all(left[key] for key in takes):
+            message = f"{_UNSETTLED[name]} without {' and '.join(f'activation_{key}' for key in takes)}"
+            hint = f"state {' and '.join(takes)}: {_PLAIN[name]}"
+            raise EdgeKitError("E0205", f"{message} differs between runtimes", hint=hint)
         given: dict[str, Any] = {key: left[key].pop(0) for key in takes if left[key]}
         yield Activation(name, partial(function, **given) if given else function)
 

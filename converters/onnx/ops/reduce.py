@@ -7,6 +7,7 @@ from collections.abc import Callable
 from edgekit.converters.semantics.compose import reduce
 from edgekit.converters.semantics.onnx import reduce as shared
 from edgekit.converters.semantics.onnx.reduce import _axes
+from edgekit.converters.semantics.selected_rows import filled
 from edgekit.converters.tensor import Tensor
 from edgekit.core.ops.activations import Log
 from edgekit.core.ops.arithmetic import Abs, Sqrt
@@ -25,7 +26,11 @@ def _reduction(kind: str, before: Step = lambda x: x, after: Step = lambda x: x)
         keepdims: int = 1,
         noop_with_empty_axes: int = 0,
     ) -> Tensor:
-        return after(reduce(before(x), kind, _axes(x, given, axes, noop_with_empty_axes), bool(keepdims)))
+        along = _axes(x, given, axes, noop_with_empty_axes)
+        x = before(x)
+        for axis in along if kind == "sum" else ():  # of rows that another operator selects
+            x = filled(x, x.axis(axis), 0)
+        return after(reduce(x, kind, along, bool(keepdims)))
 
     return handler
 

@@ -21,6 +21,7 @@ from edgekit.converters.semantics.convolution import SlidingWindow as _Sliding
 from edgekit.converters.semantics.convolution import check_rank as _check_rank
 from edgekit.converters.semantics.convolution import conv as _conv
 from edgekit.converters.semantics.einsum import einsum as _einsum
+from edgekit.converters.semantics.movement import transposed as _transposed
 from edgekit.converters.semantics.onnx.conv import ConvTranspose as _ConvTranspose
 from edgekit.converters.tensor import Tensor
 from edgekit.core.errors import EdgeKitError
@@ -126,7 +127,7 @@ def matmul(
     x: Tensor, y: Tensor, *, transpose_x: bool = False, transpose_y: bool = False, alpha: float = 1.0
 ) -> Tensor:
     """`alpha` is of older programs only."""
-    a, b = _turned(x, transpose_x), _turned(y, transpose_y)
+    a, b = _transposed(x, transpose_x), _transposed(y, transpose_y)
     product = _matmul(a, b)
     return product if alpha == 1 else product * alpha
 
@@ -164,9 +165,3 @@ def addmm(input: Tensor, x: Tensor, y: Tensor, *, beta: float = 1.0, alpha: floa
 def einsum(operands: Tensors, *, equation: str) -> Tensor:
     """Without what it keeps for training."""
     return _einsum(equation, several(operands))
-
-
-def _turned(x: Tensor, turned: bool) -> Tensor:
-    if not turned or x.rank < 2:
-        return x
-    return x.transpose(*range(x.rank - 2), x.rank - 1, x.rank - 2)

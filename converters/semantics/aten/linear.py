@@ -46,8 +46,7 @@ def scaled_dot_product_attention(
         times = query.shape[-3] // key.shape[-3]
         key, value = (movement.repeat_along(x, x.rank - 3, times) for x in (key, value))
     factor = 1 / _sqrt(query.shape[-1]) if scale is None else scale
-    order = (*range(key.rank - 2), key.rank - 1, key.rank - 2)
-    scores = _matmul(query * factor, key.transpose(*order))
+    scores = _matmul(query * factor, movement.transposed(key))
     if is_causal:
         lower = np.tril(np.ones(scores.shape[-2:], np.bool_))
         scores = movement.where(scores.new(lower, "mask"), scores, float("-inf"))

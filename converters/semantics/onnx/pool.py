@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
+
+import numpy as np
 
 from edgekit.converters.semantics.compose import reduce
 from edgekit.converters.semantics.convolution import pads_of
@@ -26,6 +28,7 @@ class _Axis:
     dilation: int
     pads: tuple[int, int]
     counted: tuple[int, int]
+    out: int = field(default=1, compare=False)  # the length of the result
 
 
 def _window(
@@ -55,11 +58,15 @@ def _window(
         begin, end = given[i], given[i + n]
         reach = (kernel[i] - 1) * dilations[i] + 1
         steps = size[i] + begin + end - reach
-        out = (-(-steps // strides[i]) if ceil_mode else steps // strides[i]) + 1
+        # A window that reaches beyond the end is one by C's division, as ONNX's shape inference has it.
+        out = (-(-steps // strides[i]) if ceil_mode or steps < 0 else steps // strides[i]) + 1
+        if out < 0:
+            message = f"a window of {reach} does not fit into {size[i] + begin + end} padded cells"
+            raise EdgeKitError("E0401", message)
         if ceil_mode and (out - 1) * strides[i] >= size[i] + begin:
             out -= 1  # the last window would start in the padding
         last = max((out - 1) * strides[i] + reach - size[i] - begin, 0)
-        axes.append(_Axis(kernel[i], strides[i], dilations[i], (begin, last), (begin, end)))
+        axes.append(_Axis(kernel[i], strides[i], dilations[i], (begin, last), (begin, end), out))
     return axes
 
 
@@ -83,6 +90,8 @@ def _applied(x: Tensor, op: Pool2d) -> Tensor:
 
 def _pool(x: Tensor, kind: str, axes: Sequence[_Axis], counts: bool = False) -> Tensor:
     """Pool an N C ... tensor."""
+    if not all(a.out for a in axes):
+        return x.new(np.zeros((*x.shape[:2], *(a.out for a in axes)), x.dtype.numpy))
     if len(axes) > 3:
         return _pool_idle(x, kind, axes, counts)
     match axes:
@@ -142,6 +151,8 @@ def _places(x: Tensor, axes: Sequence[_Axis], storage_order: int) -> Tensor:
         raise EdgeKitError("E0205", "MaxPool with indices is supported over one to three dimensions")
     d, h, w = [_NONE, _NONE, *axes][-3:]
     n, channels, *size = x.shape
+    if not all(a.out for a in axes):
+        return x.new(np.zeros((n, channels, *(a.out for a in axes)), np.int64))
     depth, height, width = [1, 1, *size][-3:]
     steps = (1, depth, depth * height) if storage_order else (height * width, width, 1)
     # The first maximum of each plane, with the planes as channels; then the first plane that has the maximum.

@@ -77,15 +77,19 @@ def resize(x: Tensor, axes: list[Axis], style: ResizeStyle) -> Tensor:
 
 def _changed(axes: list[Axis], style: ResizeStyle) -> list[Axis]:
     """The axes that are sampled. A result of the same shape is a copy for ONNX Runtime, and with antialias
-    each axis of the same length, whatever the scale says."""
-    if style.single and style.coordinates != "tf_crop_and_resize":
-        if all(a.out == a.size for a in axes):
-            return []
-        if style.antialias:
-            return [a for a in axes if a.out != a.size]
+    each axis of the same length, whatever the scale says; nor does it crop an axis whose scale is 1."""
+    if style.single and style.coordinates != "tf_crop_and_resize" and all(a.out == a.size for a in axes):
+        return []
+    if style.single and style.antialias:
+        return [a for a in axes if a.out != a.size]
     same = Axis(0, 1, 1, 1.0)
     return [
-        a for a in axes if a.out != a.size or abs(a.scale - 1) > 1e-9 or a.roi != same.roi or a.at is not None
+        a
+        for a in axes
+        if a.out != a.size
+        or abs(a.scale - 1) > 1e-9
+        or (a.roi != same.roi and not style.single)
+        or a.at is not None
     ]
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from edgekit.converters.semantics.compose import matmul
-from edgekit.converters.semantics.movement import cast
+from edgekit.converters.semantics.movement import cast, transposed
 from edgekit.converters.tensor import Tensor
 from edgekit.converters.tflite.layer import (
     TfliteLayer,
@@ -190,18 +190,13 @@ def BATCH_MATMUL(layer: TfliteLayer, a: Tensor, b: Tensor) -> Tensor:
         raise EdgeKitError("E0401", f"BATCH_MATMUL of {a.type} and {b.type}")
     if a.dtype.is_float:
         b = dequantized(b)
-        return matmul(_transposed(a, left), _transposed(b, right))
+        return matmul(transposed(a, left), transposed(b, right))
     product = np.float32(layer.quant_of(a).scale[0]) * np.float32(layer.quant_of(b).scale[0])
     ratio = np.float64(product) / single(layer.out_quant)
     wide = _sum_type(a, None)
-    perms = tuple(_swap(x.rank) if turned else () for x, turned in ((a, left), (b, right)))
+    perms = tuple(
+        (*range(x.rank - 2), x.rank - 1, x.rank - 2) if wanted else ()
+        for x, wanted in ((a, left), (b, right))
+    )
     sums = centred(a, wide).apply(MatMul(*perms), centred(b, wide))
     return layer.rescaled(sums, ratio)
-
-
-def _swap(rank: int) -> tuple[int, ...]:
-    return (*range(rank - 2), rank - 1, rank - 2)
-
-
-def _transposed(x: Tensor, turned: bool) -> Tensor:
-    return x.transpose(*_swap(x.rank)) if turned else x

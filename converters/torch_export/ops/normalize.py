@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 
 from edgekit.converters.semantics.aten import normalize as shared
 from edgekit.converters.semantics.aten.normalize import _affine
 from edgekit.converters.semantics.aten.type_promotion import Number
 from edgekit.converters.semantics.compose import standardize as _standardize
 from edgekit.converters.tensor import Tensor
+from edgekit.core.errors import EdgeKitError
 
 
 def batch_norm(
@@ -172,6 +174,27 @@ def linalg_vector_norm(
     x: Tensor, *, ord: Number = 2, dim: Sequence[int] | None = None, keepdim: bool = False
 ) -> Tensor:
     return shared.linalg_vector_norm(x, ord=ord, dim=dim, keepdim=keepdim)
+
+
+def linalg_norm(
+    x: Tensor,
+    *,
+    ord: Number | str | None = None,
+    dim: Sequence[int] | None = None,
+    keepdim: bool = False,
+) -> Tensor:
+    """Of vectors or of matrices, whichever the dimensions are those of."""
+    axes = [x.axis(d) for d in dim] if dim else list(range(x.rank))
+    if ord is None or ord == "fro" or len(axes) == 1:
+        order = ord if isinstance(ord, int | float) else 2
+        return shared.linalg_vector_norm(x, ord=order, dim=axes, keepdim=keepdim)
+    if len(axes) != 2 or ord not in (1, -1, inf, -inf):
+        raise EdgeKitError("E0205", f"the norm of order {ord} of matrices is not supported")
+    rows, columns = axes
+    summed, kept = (rows, columns) if ord in (1, -1) else (columns, rows)
+    size = shared.linalg_vector_norm(x, ord=1, dim=[summed], keepdim=True)
+    found = shared.linalg_vector_norm(size, ord=inf if ord > 0 else -inf, dim=[kept], keepdim=True)
+    return found if keepdim else found.reshape(*(n for i, n in enumerate(x.shape) if i not in axes))
 
 
 def norm(

@@ -39,6 +39,7 @@ def _smooth(n: int, mode: str, antialias: bool = False) -> _Handler:
     ) -> Tensor:
         where = "align_corners" if align_corners else "half_pixel"
         style = _Style(mode, where, antialias=antialias, exclude_outside=antialias)
+        style = replace(style, cubic_a=-0.5) if antialias else style  # as Pillow has it
         return _resized(x, style, output_size, scale_factors, _spatial(n, scales))
 
     return handler
@@ -53,6 +54,7 @@ upsample_nearest_exact1d, upsample_nearest_exact2d, upsample_nearest_exact3d = (
 upsample_linear1d, upsample_bilinear2d, upsample_trilinear3d = (_smooth(n, "linear") for n in (1, 2, 3))
 upsample_bicubic2d = _smooth(2, "cubic")
 upsample_bilinear2d_aa = _smooth(2, "linear", antialias=True)
+upsample_bicubic2d_aa = _smooth(2, "cubic", antialias=True)
 
 
 def grid_sampler(

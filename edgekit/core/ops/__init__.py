@@ -40,12 +40,24 @@ class Arg:
 
 
 @dataclass(frozen=True)
+class Columns:
+    """Elements of each row of a result, which a part computes as rows of its own, and copies there."""
+
+    start: int
+    count: int
+    rows: int
+    stride: int  # elements of a row of the result
+    bytes: int  # of the part's own rows, in front of its other working memory
+
+
+@dataclass(frozen=True)
 class Part:
     """A part of a call, which may run beside the others."""
 
     params: Mapping[str, Param]  # those that differ from the parameters of the whole
     shifts: tuple[int, ...]  # elements between the start of each argument and that of the whole
     scratch: int = 0  # bytes of working memory, behind that of the parts before it
+    columns: Columns | None = None  # None: what it computes lies side by side
 
 
 @dataclass(frozen=True)

@@ -204,7 +204,7 @@ class ChannelSearch:
         """The graph without the channels that are not kept."""
         values = dict(self.graph.values)
         for name, mask in self.kept.items():
-            values[name] = _cut(values[name], mask, values[name].type.rank - 1)
+            values[name] = cut(values[name], mask, values[name].type.rank - 1)
         nodes = []
         for node in self.graph.nodes:
             out = self.kept[node.outputs[0]]
@@ -227,16 +227,16 @@ class ChannelSearch:
             w, b = (self.graph.values[name] for name in node.inputs[1:])
             if not layer.is_depthwise:
                 b = Value(b.type, layer.bias_with(self.facts[node.inputs[0]], ~ins[0]))
-                w = _cut(w, ins[0][: w.type.shape[-1]], w.type.rank - 1)
-            yield 1, _cut(w, out, 0)
-            yield 2, _cut(b, out, 0)
+                w = cut(w, ins[0][: w.type.shape[-1]], w.type.rank - 1)
+            yield 1, cut(w, out, 0)
+            yield 2, cut(b, out, 0)
             return
         for i, pair in enumerate(self.pairs[node.outputs[0]] or ()):
             value = self.graph.values[node.inputs[i]]
             if pair is not None and value.data is not None:
                 ins[i] = np.zeros_like(ins[i])
                 ins[i][pair[0]] = out[pair[1]]
-                yield i, _cut(value, ins[i], value.type.rank - 1)
+                yield i, cut(value, ins[i], value.type.rank - 1)
 
 
 def _pairs(graph: Graph, node: Node, layer: PrunableLayer | None) -> Sequence[Pairs | None] | None:
@@ -267,7 +267,7 @@ def _all(type: Type) -> Array:
     return np.ones(channels(type), np.bool_)
 
 
-def _cut(value: Value, mask: Array, axis: int) -> Value:
+def cut(value: Value, mask: Array, axis: int) -> Value:
     """The value without the cells of a dimension that are not in the mask."""
     t, quant = value.type, value.type.quant
     if mask.all() or axis < 0:

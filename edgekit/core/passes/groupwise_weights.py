@@ -56,7 +56,7 @@ def stored_groups(graph: Graph) -> Graph:
     return replace(graph, nodes=tuple(nodes), values=values, groupwise={})
 
 
-def widened_groups(graph: Graph, *, only_halves: bool = False) -> Graph:
+def widened_groups(graph: Graph, *, only_halves: bool) -> Graph:
     """The graph with plain numbers in the place of integers with scales; or only where layers are of 16-bit
     floats, which GPUs have no kernels for."""
     values = dict(graph.values)

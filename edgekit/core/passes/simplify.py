@@ -21,6 +21,7 @@ from edgekit.core.passes.reshapes import reshapes
 from edgekit.core.passes.rows import rows
 from edgekit.core.passes.slices import slices
 from edgekit.core.passes.softmax_parts import softmax_parts
+from edgekit.core.passes.split_layers import split_layers
 from edgekit.core.passes.taps import taps
 from edgekit.core.passes.transposes import transposes
 
@@ -41,6 +42,7 @@ PASSES: tuple[Pass, ...] = (
     taps,
     embeddings,
     slices,
+    split_layers,
     integer_layers,
     dead_channels,
 )

@@ -31,7 +31,7 @@ _NARROW = {*_HALVES, DType.S8}
 
 def stored_weights(graph: Graph) -> Graph:
     """Weights of layers and tables in the formats of `graph.stored_dtypes`, where that changes no number."""
-    graph = stored_groups(graph) if graph.groupwise else graph
+    graph = drop_dead(stored_groups(graph)) if graph.groupwise else graph
     made = _Shrink(graph).run() if graph.stored_dtypes else graph
     return replace(made, stored_dtypes=()) if graph.stored_dtypes else graph
 
@@ -180,7 +180,7 @@ class _Shrink:
 
 def _is_exact(data: Array, dtype: DType) -> bool:
     """Are these numbers of that format?"""
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         return bool((data.astype(dtype.numpy).astype(np.float32) == data).all())
 
 

@@ -1,28 +1,38 @@
 // The page: files to the worker, its answers as text and one report in a frame of its own.
 const $ = (id) => document.getElementById(id);
-const worker = new Worker("worker.js", { type: "module" });
 const waiting = new Map();
 let calls = 0;
 let files = {};
 let runs = 0;
+let isDigits = false; // is the example open?
 
-worker.onmessage = ({ data }) => {
-  if (data.progress !== undefined) {
-    $("status").textContent = `${data.progress} ...`;
-    return;
-  }
-  const { resolve, reject } = waiting.get(data.id);
-  waiting.delete(data.id);
-  if (data.failure !== undefined) reject(new Error(data.failure));
-  else resolve(data.answer);
-};
-worker.onerror = (event) => show(`The page could not start: ${event.message}`);
+// EdgeKit starts behind the report of the example, which is there at once.
+const shown = new Promise((resolve) =>
+  document.readyState === "complete" ? resolve() : addEventListener("load", resolve, { once: true }),
+);
+const starting = shown.then(() => {
+  const worker = new Worker("worker.js", { type: "module" });
+  worker.onmessage = ({ data }) => {
+    if (data.progress !== undefined) {
+      $("status").textContent = `${data.progress} ...`;
+      if (data.share) $("loading").value = data.share;
+      return;
+    }
+    const { resolve, reject } = waiting.get(data.id);
+    waiting.delete(data.id);
+    if (data.failure !== undefined) reject(new Error(data.failure));
+    else resolve(data.answer);
+  };
+  worker.onerror = (event) => show(`The page could not start: ${event.message}`);
+  return worker;
+});
 
 const ask = (call, args = {}) =>
   new Promise((resolve, reject) => {
     calls += 1;
-    waiting.set(calls, { resolve, reject });
-    worker.postMessage({ id: calls, call, args });
+    const id = calls;
+    waiting.set(id, { resolve, reject });
+    starting.then((worker) => worker.postMessage({ id, call, args }));
   });
 
 function show(error, missing = []) {
@@ -85,8 +95,18 @@ function facts(found) {
   );
 }
 
+// What a link to this page brings back: the options, and the example where it is open.
+const LINKED = ["target", "dtype", "optimize"];
+function link() {
+  const words = new URLSearchParams(LINKED.map((id) => [id, $(id).value]));
+  if (isDigits) words.set("model", "digits");
+  history.replaceState(null, "", `#${words}`);
+  $("link").href = `#${words}`;
+}
+
 async function open(files) {
   $("workbench").hidden = true;
+  $("workbench").classList.remove("example");
   const found = await answered("open", { files, bindings: $("bindings").value });
   facts(found);
   $("sampled").textContent = "none: int8 calibrates with random numbers";
@@ -99,7 +119,8 @@ async function build() {
   const made = await answered("build", args);
   files = made.files;
   URL.revokeObjectURL($("report").src);
-  $("report").src = URL.createObjectURL(new Blob([made.report], { type: "text/html" }));
+  $("report").src = $("report-file").href = URL.createObjectURL(new Blob([made.report], { type: "text/html" }));
+  link();
   const before = $("file").value;
   $("file").replaceChildren(...Object.keys(files).map((name) => element("option", name)));
   $("file").value = files[before] === undefined ? Object.keys(files).find((name) => name.endsWith(".c")) : before;
@@ -174,18 +195,22 @@ async function download() {
 
 const read = (file) => file.arrayBuffer();
 const openFiles = (chosen) =>
-  step(async () => open(new Map(await Promise.all(chosen.map(async (file) => [file.name, await read(file)])))));
+  step(async () => {
+    isDigits = false;
+    await open(new Map(await Promise.all(chosen.map(async (file) => [file.name, await read(file)]))));
+  });
 $("model").onchange = ({ target }) => target.files.length && openFiles([...target.files]);
 $("samples").onchange = ({ target }) =>
   target.files.length && step(async () => samples(target.files[0].name, await read(target.files[0])));
-$("example").onclick = () =>
-  step(async () => {
-    const [model, data] = await Promise.all(
-      ["digits.onnx", "digits.npz"].map(async (name) => await (await fetch(name)).arrayBuffer()),
-    );
-    await open(new Map([["digits.onnx", model]]));
-    await samples("digits.npz", data);
-  });
+async function digits() {
+  const [model, data] = await Promise.all(
+    ["digits.onnx", "digits.npz"].map(async (name) => await (await fetch(name)).arrayBuffer()),
+  );
+  isDigits = true;
+  await open(new Map([["digits.onnx", model]]));
+  await samples("digits.npz", data);
+}
+$("example").onclick = () => step(digits);
 for (const id of ["target", "dtype", "optimize"]) $(id).onchange = () => step(build);
 $("options").onsubmit = (event) => event.preventDefault();
 $("file").onchange = () => ($("code").textContent = files[$("file").value]);
@@ -231,4 +256,11 @@ step(async () => {
     $("target").append(Object.assign(element("option", name), { value: name, title: about }));
   }
   $("target").value = "cortex-m4";
+  $("loading").hidden = true;
+  const linked = new URLSearchParams(location.hash.slice(1));
+  for (const id of LINKED) {
+    const wanted = linked.get(id);
+    if ([...$(id).options].some((option) => option.value === wanted)) $(id).value = wanted;
+  }
+  if (linked.get("model") === "digits") await digits();
 });

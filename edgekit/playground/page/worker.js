@@ -2,7 +2,7 @@
 // and {progress} for each step between.
 import { loadPyodide } from "./pyodide/pyodide.mjs";
 
-const progress = (step) => postMessage({ progress: step });
+const progress = (step, share) => postMessage({ progress: step, share });
 
 const bytes = async (name) => {
   const found = await fetch(name);
@@ -11,18 +11,20 @@ const bytes = async (name) => {
 };
 
 async function start() {
-  progress("loading Python");
+  progress("loading Python", 0.02); // shares of the time that it all takes
   const archives = Promise.all([bytes("pyodide/numpy.zip"), bytes("edgekit.zip")]);
   const python = await loadPyodide({ indexURL: new URL("./pyodide/", import.meta.url).href });
-  progress("loading EdgeKit");
+  progress("loading EdgeKit", 0.45);
   for (const archive of await archives) python.unpackArchive(archive, "zip", { extractDir: "/packages" });
-  python.globals.set("progress", progress);
+  progress("starting EdgeKit", 0.65);
+  python.globals.set("progress", (step) => progress(step));
   python.runPython(`
 import json, sys
 sys.path.insert(0, "/packages")
 from edgekit.playground.session import Session, answer
 session = Session(progress)
 `);
+  progress("listing targets", 0.9);
   return python;
 }
 

@@ -18,7 +18,30 @@ for (const table of document.querySelectorAll("table")) {
       const rows = [...body.rows].map((row) => [key(row), row]);
       rows.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0) * (down ? -1 : 1));
       body.append(...rows.map(([, row]) => row));
+      table.shorten?.();
     };
+  if (table.classList.contains("sorts")) startShort(table);
+}
+
+// A long table starts with its first ten rows, without those that repeat an earlier one; a button shows all.
+function startShort(table) {
+  const rows = table.tBodies[0].rows, says = [...rows].filter((row) => !row.classList.contains("moves"));
+  if (rows.length <= 12 && says.length === rows.length) return;
+  const button = document.createElement("button");
+  button.className = "show-all screen";
+  button.textContent = `Show all ${rows.length} rows`;
+  button.onclick = () => {
+    table.shorten = () => {};
+    for (const row of rows) row.hidden = false;
+    button.remove();
+  };
+  table.showAll = () => button.click();
+  table.shorten = () => {
+    let shown = 0;
+    for (const row of rows) row.hidden = row.classList.contains("moves") || ++shown > (says.length > 12 ? 10 : 12);
+  };
+  table.shorten();
+  table.parentNode.append(button);
 }
 
 // Whatever belongs to a row is marked with it: points of charts, layers of the graph, blocks of memory.
@@ -29,6 +52,7 @@ function choose(id) {
   for (const element of chosen.splice(0)) element.classList.remove("on");
   const row = document.getElementById(id);
   if (!row) return;
+  if (row.hidden) row.closest("table").showAll();
   chosen.push(row, ...document.querySelectorAll(`[data-row="${id}"]`));
   for (const card of document.querySelectorAll(`.card[data-row="${id}"]`))
     chosen.push(...document.querySelectorAll(`[data-s="${card.dataset.node}"], [data-t="${card.dataset.node}"]`));

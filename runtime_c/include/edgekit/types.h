@@ -13,6 +13,13 @@
 #endif
 #endif
 
+/* Does the first byte of a number hold its highest bits? */
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+#define EK_IS_BIG_ENDIAN 1
+#else
+#define EK_IS_BIG_ENDIAN 0
+#endif
+
 /* What stands before each kernel and its prototype. Where the model includes kernels so that the compiler specialises
  * each layer, it defines EK_KERNEL as `static inline`. Else kernels are functions that all libraries of a program share,
  * or functions of their own in each library. */
@@ -27,6 +34,12 @@
 #else
 #define EK_KERNEL static
 #define EK_DECLARED EK_KERNEL
+#endif
+/* Which field an initializer gives a value. C++ takes values in the order of the fields, and names only since 2020. */
+#ifdef __cplusplus
+#define EK_FIELD(name)
+#else
+#define EK_FIELD(name) .name =
 #endif
 /* What stands before a kernel's own helper functions. */
 #ifndef EK_INLINE
@@ -50,9 +63,11 @@
 #endif
 
 /* What stands before helper functions that are no functions in any case: of arguments that compilers know, loops over
- * them become registers. */
-#if defined(__GNUC__)
+ * them become registers. Where nothing is optimized, they do not, and code would be twenty times as long. */
+#if defined(__GNUC__) && defined(__OPTIMIZE__)
 #define EK_INLINED static inline __attribute__((always_inline, unused))
+#elif defined(__GNUC__)
+#define EK_INLINED static __attribute__((unused))
 #else
 #define EK_INLINED static inline
 #endif

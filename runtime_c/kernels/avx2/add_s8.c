@@ -2,10 +2,7 @@
  * @when sa[5] == 1 and sb[5] == 1 and a_exponent <= 0 and b_exponent <= 0 and exponent <= 0 */
 /* int8 sum or difference of rows.
  * @as avx512/add_s8, rvv/add_s8
- * @when sa[5] == 1 and sb[5] == 1 and a_exponent <= 0 and b_exponent <= 0 and exponent <= 0 */
-/* int8 sum or difference of rows.
- * @as neon/add_s8.contiguous, neon32/add_s8.contiguous
- * @when sa[5] == 1 and sb[5] == 1 */
+ * @as neon/add_s8.contiguous, neon32/add_s8.contiguous @without when @when sa[5] == 1 and sb[5] == 1 */
 #include "edgekit/contracts/add_s8.h"
 #include "edgekit/loops/rows.h"
 

@@ -1,18 +1,12 @@
 /* int8 sum or difference of rows, or of a row and a number. Four vectors advance together.
  * @when sa[5] == 1 and sb[5] in (0, 1) */
 /* int8 sum or difference of rows.
- * @as avx512/affine_s8, wasm/affine_s8, rvv/affine_s8
- * @when sa[5] == 1 and sb[5] in (0, 1) */
+ * @as avx512/affine_s8, wasm/affine_s8, rvv/affine_s8 */
 /* int8 sum or difference of rows, for factors of 16 bits.
  * @as neon/affine_s8.contiguous s32=s16, neon32/affine_s8.contiguous s32=s16
- * @when -32768 <= first and first <= 32767
- * @when -32768 <= second and second <= 32767
- * @when sa[5] == 1 and sb[5] in (0, 1)
- * @work outputs 1.95 */
+ * @when -32768 <= first and first <= 32767 and -32768 <= second and second <= 32767 @work outputs 1.95 */
 /* int8 sum or difference of rows, for factors of 32 bits.
- * @as neon/affine_s8.contiguous_s32, neon32/affine_s8.contiguous_s32
- * @when sa[5] == 1 and sb[5] in (0, 1)
- * @work outputs 2.31 */
+ * @as neon/affine_s8.contiguous_s32, neon32/affine_s8.contiguous_s32 @work outputs 2.31 */
 #include "edgekit/contracts/affine_s8.h"
 #include "edgekit/loops/rows.h"
 

@@ -1,10 +1,7 @@
 /* int8 average pooling. Sixteen channels advance together; the last ones may be computed twice in part.
- * @order pixels 1
- * @when channels >= 16 and k_h * k_w <= 16384 */
+ * @when channels >= 16 and k_h * k_w <= 16384 @order pixels 1 */
 /* int8 average pooling.
- * @as avx512/avgpool2d_s8, wasm/avgpool2d_s8, neon/avgpool2d_s8, neon32/avgpool2d_s8, rvv/avgpool2d_s8
- * @order pixels 1
- * @when channels >= 16 and k_h * k_w <= 16384 */
+ * @as avx512/avgpool2d_s8, wasm/avgpool2d_s8, neon/avgpool2d_s8, neon32/avgpool2d_s8, rvv/avgpool2d_s8 */
 #include "edgekit/contracts/avgpool2d_s8.h"
 #include "edgekit/loops/window_sums.h"
 

@@ -3,8 +3,7 @@
  * nothing is fused: results have the same bits.
  * @for T=f32 */
 /* Attention to the filled rows of a cache, with longer vectors or shorter ones.
- * @as avx512/cached_attention, neon/cached_attention, wasm/cached_attention
- * @for T=f32 */
+ * @as avx512/cached_attention, neon/cached_attention, wasm/cached_attention */
 #include "edgekit/contracts/cached_attention.h"
 
 /* A query times as many keys as a vector has lanes, of which `count` exist: four lanes for each key. */

@@ -1,8 +1,7 @@
 /* Attention to the filled rows of a cache of int8, with vectors: see attention_s8.h and attention_vectors_s8.h.
  * @when size % 8 == 0 and values % 8 == 0 */
 /* Attention to the filled rows of a cache of int8, with shorter vectors: see attention_s8.h and attention_vectors_s8.h.
- * @as neon/cached_attention_s8, dotprod/cached_attention_s8, wasm/cached_attention_s8
- * @when size % 8 == 0 and values % 8 == 0 */
+ * @as neon/cached_attention_s8, dotprod/cached_attention_s8, wasm/cached_attention_s8 */
 #include "edgekit/contracts/cached_attention_s8.h"
 #include "edgekit/loops/attention_vectors_s8.h"
 

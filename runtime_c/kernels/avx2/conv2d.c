@@ -3,61 +3,28 @@
  * together, or three where a group has so many. A line of few pixels splits each sum, which rounds differently: lines of
  * parts for several cores are as long as those of the whole, or long enough. Windows of at most so many rows are cut
  * above or below as the image has pads there.
- * @also conv2d_add
- * @apart
- * @for T=f32 W=f32 B=f32
+ * @for T=f32 W=f32 B=f32 @also conv2d_add @apart
  * @pack w: G O/{24 if out_c == 24 * groups else 16}!8 H W I o{24 if out_c == 24 * groups else 16}
  * @split pixels >= (3 if (out_c // groups - 1) % 64 >= 16 and (out_c // groups - 1) % 16 >= 8 else 5)
  * @split out_h >= max(pad_top, (out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1 - in_h) + (3 if (out_c // groups - 1) % 64 >= 16 and (out_c // groups - 1) % 16 >= 8 else 5)
  * @split out_h >= max(pad_top, (out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1 - in_h) + (6 if out_w < 6 + (k_w - 1) * dilation_w else 0)
  * @work padded products 0.273 */
 /* Convolution of floats with weights of 16 bits.
- * @as avx2/conv2d.bf16 f32=bf16
- * @also conv2d_add
- * @apart
- * @for T=f32 W=bf16 B=f32
+ * @as avx2/conv2d.bf16 W=bf16 f32=bf16
  * @pack w: G O/{24 if out_c == 24 * groups else 16}!8 H W I o{24 if out_c == 24 * groups else 16}(zip8)
- * @work padded products 0.306 */
-/* Convolution of floats with weights of 16 bits.
- * @as avx2/conv2d.f16 f32=f16
- * @also conv2d_add
- * @apart
- * @for T=f32 W=f16 B=f32
- * @work padded products 0.271 */
-/* Convolution of floats with weights of 16 bits.
- * @as avx512/conv2d.bf16 f32=bf16
- * @also conv2d_add
- * @apart
- * @for T=f32 W=bf16 B=f32
- * @pack w: G O/64!16 H W I o64(zip16)
- * @work padded products 1 */
+ * @work padded products 0.306
+ * @as avx2/conv2d.f16 W=f16 f32=f16 @work padded products 0.271
+ * @as avx512/conv2d.bf16 W=bf16 f32=bf16 @pack w: G O/64!16 H W I o64(zip16) @work padded products 1
+ * @as avx512/conv2d.f16 W=f16 f32=f16 @pack w: G O/64!16 H W I o64 @work padded products 1 */
 /* Convolution with AVX-512.
- * @as avx512/conv2d
- * @also conv2d_add
- * @apart
- * @for T=f32 W=f32 B=f32
- * @pack w: G O/64!16 H W I o64
- * @work padded products 1 */
-/* Convolution of floats with weights of 16 bits.
- * @as avx512/conv2d.f16 f32=f16
- * @also conv2d_add
- * @apart
- * @for T=f32 W=f16 B=f32
- * @pack w: G O/64!16 H W I o64
- * @work padded products 1 */
+ * @as avx512/conv2d @pack w: G O/64!16 H W I o64 @work padded products 1 */
 /* Convolution of floats with weights of bytes: scales are in place of what is added.
- * @as avx2/conv2d_scaled f32=s8
- * @apart
- * @for T=f32 W=s8 B=f32 */
-/* Convolution of floats with weights of bytes: scales are in place of what is added.
- * @as avx512/conv2d_scaled f32=s8
- * @apart
- * @for T=f32 W=s8 B=f32
- * @pack w: G O/64!16 H W I o64 */
+ * @as avx2/conv2d_scaled W=s8 f32=s8 @without also
+ * @as avx512/conv2d_scaled W=s8 f32=s8 @without also @pack w: G O/64!16 H W I o64 */
 #include "edgekit/contracts/conv2d.h"
 
 EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_B *EK_RESTRICT b,
-    EK_SCALE(const EK_B *EK_RESTRICT scale, ) EK_ADD(const EK_T *EK_RESTRICT r, ) EK_T *EK_RESTRICT y,
+    EK_IF_SCALE(const EK_B *EK_RESTRICT scale, ) EK_IF_R(const EK_T *EK_RESTRICT r, ) EK_T *EK_RESTRICT y,
     const struct EK_STRUCT *p)
 {
     const int32_t depth = p->in_c / p->groups, outputs = p->out_c / p->groups;
@@ -70,11 +37,11 @@ EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
         n++, x += p->in_h * p->in_w * p->in_c, y += p->out_h * p->out_w * p->out_c) {
         for (int32_t g = 0; g < p->groups; g++) {
             const float *addend = 0;
-            EK_ADD(addend = r + g * outputs;)
-            EK_SCALE(addend = scale + g * outputs;)
+            EK_IF_R(addend = r + g * outputs;)
+            EK_IF_SCALE(addend = scale + g * outputs;)
             ek_image_f32(x + g * depth * p->step_c, w + g * tiled, b + g * outputs, addend, y + g * outputs,
                 outputs, part, &s);
         }
-        EK_ADD(r += p->out_h * p->out_w * p->out_c;)
+        EK_IF_R(r += p->out_h * p->out_w * p->out_c;)
     }
 }

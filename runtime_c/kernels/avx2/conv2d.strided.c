@@ -7,38 +7,21 @@
  * @when 9 * out_h * out_w * out_c > (out_h + 1) // 2 * ((out_w + 1) // 2) * (28 * out_c + 80)
  * @pack w: strided H W O/8! I o8
  * @scratch 100 * (min((out_h + 1) // 2, (15 + (out_w + 1) // 2) // ((out_w + 1) // 2))
- * @scratch * ((out_w + 1) // 2) * (in_c + out_c)) + 2048
- * @split out_h/2
+ * @scratch * ((out_w + 1) // 2) * (in_c + out_c)) + 2048 @split out_h/2
  * @split out_h >= 2 + 2 * ((2 if (out_c - 1) % 16 >= 8 else 4) // ((out_w + 1) // 2))
  * @work padded products 0.09 */
 /* Convolution at every second pixel with weights of 16 bits. Their sums are stored in 32 bits, as they would not be
  * exact: for small layers only.
- * @as avx2/conv2d.strided_bf16
- * @for T=f32 W=bf16 B=f32
- * @when k_h == 3 and k_w == 3 and stride_h == 2 and stride_w == 2 and dilation_h == 1 and dilation_w == 1
- * @when groups == 1 and step_c == 1 and in_c >= 16 and out_c >= 8 and in_c * out_c <= 4096 and not compact
- * @when 9 * out_h * out_w * out_c > (out_h + 1) // 2 * ((out_w + 1) // 2) * (28 * out_c + 80)
+ * @as avx2/conv2d.strided_bf16 W=bf16 @without when in_c * out_c <= 16384 @when in_c * out_c <= 4096
  * @work padded products 0.1 */
 /* Convolution at every second pixel with AVX-512. Fewer channels, or one vector of outputs, would take longer so.
- * @as avx512/conv2d.strided
- * @for T=f32 W=f32 B=f32
- * @when k_h == 3 and k_w == 3 and stride_h == 2 and stride_w == 2 and dilation_h == 1 and dilation_w == 1
- * @when groups == 1 and step_c == 1 and in_c >= 32 and out_c > 16 and in_c * out_c <= 16384 and not compact
- * @when 9 * out_h * out_w * out_c > (out_h + 1) // 2 * ((out_w + 1) // 2) * (28 * out_c + 80)
- * @pack w: strided H W O/16! I o16
- * @split out_h/2
+ * @as avx512/conv2d.strided @without when in_c >= 16, when out_c >= 8 @when in_c >= 32 and out_c > 16
+ * @pack w: strided H W O/16! I o16 @split out_h/2
  * @split out_h >= 2 + 2 * ((2 if (out_c - 1) % 64 >= 16 else 4) // ((out_w + 1) // 2))
  * @work padded products 0.33 */
 /* Convolution at every second pixel with weights of 16 bits and AVX-512. Their sums are stored in 32 bits.
- * @as avx512/conv2d.strided_bf16
- * @for T=f32 W=bf16 B=f32
- * @when k_h == 3 and k_w == 3 and stride_h == 2 and stride_w == 2 and dilation_h == 1 and dilation_w == 1
- * @when groups == 1 and step_c == 1 and in_c >= 32 and out_c > 16 and in_c * out_c <= 4096 and not compact
- * @when 9 * out_h * out_w * out_c > (out_h + 1) // 2 * ((out_w + 1) // 2) * (28 * out_c + 80)
- * @pack w: strided H W O/16! I o16
- * @split out_h/2
- * @split out_h >= 2 + 2 * ((2 if (out_c - 1) % 64 >= 16 else 4) // ((out_w + 1) // 2))
- * @work padded products 0.33 */
+ * @as avx512/conv2d.strided_bf16 W=bf16 like avx512/conv2d.strided @without when in_c * out_c <= 16384
+ * @when in_c * out_c <= 4096 @work padded products 0.33 */
 #include "edgekit/contracts/conv2d.h"
 #include "edgekit/loops/pixel_rows_f32.h"
 

@@ -1,50 +1,23 @@
 /* Convolution of 3 by 3 cells by Winograd's algorithm F(4x4, 3x3). A tile of 4 by 4 pixels takes 36 products of two
  * channels, not 144. Its 6 by 6 cells are evaluated as polynomials at 0, +-sqrt(1/2), +-sqrt(2) and infinity in each
  * direction; those of the weights are packed. Results round a little more than sums do.
- * @also conv2d_add
- * @apart
- * @for T=f32 W=f32 B=f32
+ * @for T=f32 W=f32 B=f32 @also conv2d_add @apart
  * @when k_h == 3 and k_w == 3 and stride_h == 1 and stride_w == 1 and dilation_h == 1 and dilation_w == 1
- * @when groups == 1 and step_c == 1 and out_h >= 4 and out_w >= 4 and out_h * out_w >= 32
- * @when in_c >= 8 and out_c >= 8 and in_c * out_c <= 16384 and not compact
- * @pack w: winograd H W O/8! I o8
+ * @when groups == 1 and step_c == 1 and out_h >= 4 and out_w >= 4 and out_h * out_w >= 32 and in_c >= 8
+ * @when out_c >= 8 and in_c * out_c <= 16384 and not compact @pack w: winograd H W O/8! I o8
  * @scratch 144 * (min((out_h + 3) // 4,
  * @scratch ((7 if in_c + out_c <= 36 and out_w > 28 else 15) + (out_w + 3) // 4) // ((out_w + 3) // 4))
- * @scratch * ((out_w + 3) // 4) * (in_c + out_c) + 32)
- * @split out_h/4
+ * @scratch * ((out_w + 3) // 4) * (in_c + out_c) + 32) @split out_h/4
  * @split out_h >= 4 + 4 * ((2 if (out_c - 1) % 64 >= 16 and (out_c - 1) % 16 >= 8 else 4) // ((out_w + 3) // 4))
  * @work padded products 0.0336 */
 /* Convolution by Winograd's algorithm with weights of 16 bits. Their points are stored in 32 bits, as they would not
  * be exact: for small layers only.
- * @as avx2/conv2d.winograd_bf16
- * @also conv2d_add
- * @apart
- * @for T=f32 W=bf16 B=f32
- * @when k_h == 3 and k_w == 3 and stride_h == 1 and stride_w == 1 and dilation_h == 1 and dilation_w == 1
- * @when groups == 1 and step_c == 1 and out_h >= 4 and out_w >= 4 and out_h * out_w >= 32
- * @when in_c >= 8 and out_c >= 8 and in_c * out_c <= 4096 and not compact
- * @work padded products 0.0446 */
-/* Convolution by Winograd's algorithm with AVX-512.
- * @as avx512/conv2d.winograd
- * @also conv2d_add
- * @apart
- * @for T=f32 W=f32 B=f32
- * @when k_h == 3 and k_w == 3 and stride_h == 1 and stride_w == 1 and dilation_h == 1 and dilation_w == 1
- * @when groups == 1 and step_c == 1 and out_h >= 4 and out_w >= 4 and out_h * out_w >= 32
- * @when in_c >= 8 and out_c >= 8 and in_c * out_c <= 16384 and not compact
- * @pack w: winograd H W O/16! I o16
- * @work padded products 0.123 */
-/* Convolution by Winograd's algorithm with weights of 16 bits. Their points are stored in 32 bits, as they would not
- * be exact: for small layers only.
- * @as avx512/conv2d.winograd_bf16
- * @also conv2d_add
- * @apart
- * @for T=f32 W=bf16 B=f32
- * @when k_h == 3 and k_w == 3 and stride_h == 1 and stride_w == 1 and dilation_h == 1 and dilation_w == 1
- * @when groups == 1 and step_c == 1 and out_h >= 4 and out_w >= 4 and out_h * out_w >= 32
- * @when in_c >= 8 and out_c >= 8 and in_c * out_c <= 4096 and not compact
- * @pack w: winograd H W O/16! I o16
+ * @as avx2/conv2d.winograd_bf16 W=bf16 @without when in_c * out_c <= 16384 @when in_c * out_c <= 4096
+ * @work padded products 0.0446
+ * @as avx512/conv2d.winograd_bf16 like avx2/conv2d.winograd_bf16 @pack w: winograd H W O/16! I o16
  * @work padded products 0.146 */
+/* Convolution by Winograd's algorithm with AVX-512.
+ * @as avx512/conv2d.winograd @pack w: winograd H W O/16! I o16 @work padded products 0.123 */
 #include "edgekit/contracts/conv2d.h"
 #include "edgekit/loops/pixel_rows_f32.h"
 #include "edgekit/loops/winograd_f32.h"
@@ -75,7 +48,7 @@ EK_INLINE void EK_FN_enter(const EK_T *x, float *to, const int32_t top, const in
 }
 
 /* The outputs in `lanes` of a tile, of which `rows` and `columns` are inside. */
-EK_INLINE void EK_FN_leave(const float *from, const EK_B *b, EK_ADD(const EK_T *r, ) EK_T *y,
+EK_INLINE void EK_FN_leave(const float *from, const EK_B *b, EK_IF_R(const EK_T *r, ) EK_T *y,
     const int32_t rows, const int32_t columns, const int32_t lanes, const int32_t step,
     const struct EK_STRUCT *p)
 {
@@ -95,7 +68,7 @@ EK_INLINE void EK_FN_leave(const float *from, const EK_B *b, EK_ADD(const EK_T *
             if (i < rows && j < columns) {
                 const int32_t at = (i * p->out_w + j) * p->out_c;
                 ek_vf sum = ek_vf_add(half[i][j], bias);
-                EK_ADD(sum = ek_vf_add(sum, ek_vf_load(r + at, lanes));)
+                EK_IF_R(sum = ek_vf_add(sum, ek_vf_load(r + at, lanes));)
                 ek_vf_store(y + at, lanes, ek_vf_clamp(sum, p->lo, p->hi));
             }
     }
@@ -113,15 +86,15 @@ EK_INLINE void EK_FN_tile_in(const EK_T *x, float *to, const int32_t top, const 
 }
 
 /* A tile of y, all outputs. */
-EK_INLINE void EK_FN_tile_out(const float *from, const EK_B *b, EK_ADD(const EK_T *r, ) EK_T *y,
+EK_INLINE void EK_FN_tile_out(const float *from, const EK_B *b, EK_IF_R(const EK_T *r, ) EK_T *y,
     const int32_t rows, const int32_t columns, const int32_t step, const struct EK_STRUCT *p)
 {
     const int32_t whole = p->out_c / EK_VF_LANES * EK_VF_LANES;
     for (int32_t o = 0; o < whole; o += EK_VF_LANES)
-        EK_FN_leave(from + o, b + o, EK_ADD(r + o, ) y + o, rows, columns, EK_VF_LANES, step, p);
+        EK_FN_leave(from + o, b + o, EK_IF_R(r + o, ) y + o, rows, columns, EK_VF_LANES, step, p);
     if (whole < p->out_c)
-        EK_FN_leave(
-            from + whole, b + whole, EK_ADD(r + whole, ) y + whole, rows, columns, p->out_c - whole, step, p);
+        EK_FN_leave(from + whole, b + whole, EK_IF_R(r + whole, ) y + whole, rows, columns, p->out_c - whole,
+            step, p);
 }
 
 /* The products of one of the 36 points: a matrix of tiles and channels by one of channels and outputs. */
@@ -137,7 +110,7 @@ EK_INLINE void EK_FN_products(
 }
 
 /* `count` rows of tiles from pixel row h on. */
-EK_INLINE void EK_FN_band(const EK_T *x, const float *w, const EK_B *b, EK_ADD(const EK_T *r, ) EK_T *y,
+EK_INLINE void EK_FN_band(const EK_T *x, const float *w, const EK_B *b, EK_IF_R(const EK_T *r, ) EK_T *y,
     float *work, const int32_t h, const int32_t count, const struct EK_STRUCT *p)
 {
     const int32_t across = (p->out_w + 3) / 4, tiles = count * across;
@@ -158,15 +131,15 @@ EK_INLINE void EK_FN_band(const EK_T *x, const float *w, const EK_B *b, EK_ADD(c
         const int32_t top = h + t / across * 4, left = t % across * 4;
         const int32_t at = (top * p->out_w + left) * p->out_c;
         if (top + 4 <= p->out_h && left + 4 <= p->out_w)
-            EK_FN_tile_out(sums + t * p->out_c, b, EK_ADD(r + at, ) y + at, 4, 4, y_step, p);
+            EK_FN_tile_out(sums + t * p->out_c, b, EK_IF_R(r + at, ) y + at, 4, 4, y_step, p);
         else
             EK_FN_tile_out(
-                sums + t * p->out_c, b, EK_ADD(r + at, ) y + at, p->out_h - top, p->out_w - left, y_step, p);
+                sums + t * p->out_c, b, EK_IF_R(r + at, ) y + at, p->out_h - top, p->out_w - left, y_step, p);
     }
 }
 
 EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_B *EK_RESTRICT b,
-    EK_ADD(const EK_T *EK_RESTRICT r, ) EK_T *EK_RESTRICT y, uint8_t *EK_RESTRICT scratch,
+    EK_IF_R(const EK_T *EK_RESTRICT r, ) EK_T *EK_RESTRICT y, uint8_t *EK_RESTRICT scratch,
     const struct EK_STRUCT *p)
 {
     /* Bands are about as high, so that none has few tiles: few split each sum, which rounds differently. Where there
@@ -180,8 +153,8 @@ EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
         n++, x += p->in_h * p->in_w * p->in_c, y += p->out_h * p->out_w * p->out_c) {
         for (int32_t k = 0; k < bands; k++) {
             const int32_t t = down * k / bands;
-            EK_FN_band(x, weights, b, EK_ADD(r, ) y, work, 4 * t, down * (k + 1) / bands - t, p);
+            EK_FN_band(x, weights, b, EK_IF_R(r, ) y, work, 4 * t, down * (k + 1) / bands - t, p);
         }
-        EK_ADD(r += p->out_h * p->out_w * p->out_c;)
+        EK_IF_R(r += p->out_h * p->out_w * p->out_c;)
     }
 }

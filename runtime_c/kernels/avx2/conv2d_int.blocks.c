@@ -1,45 +1,25 @@
 /* Convolution of int8 without the blocks of weights that are zero, pixel by pixel: see pixel_rows_s8_x86.h. A
  * product takes a third more, and each row of blocks some; four pixels advance together. All of this must be less than
  * the zeros.
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule e e_wide tfl once line line_away
+ * @for X=s8 W=s8 Y=s8 S=s32 @rule e e_wide tfl once line line_away
  * @when (133 * (100 - zero_blocks(8, 2)) + 45600 // in_c) * ((batch * out_h * out_w + 3) // 4 * 4) <= 8000 * batch * out_h * out_w
- * @when k_h == 1 and k_w == 1 and groups == 1 and in_c % 2 == 0
- * @when stride_h == 1 and stride_w == 1 and out_h == in_h and out_w == in_w and pad_top == 0 and pad_left == 0
- * @when step_c == 1 and step_w == in_c and step_h == in_w * in_c
- * @when acc_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
- * @pack w: blocks O/8! HWI/2! o8 hwi2
- * @pack b: O/8! o8
- * @pack m: O/8! o8
- * @pack e: O/8! o8
- * @scratch batch * in_h * in_w * in_c * 2 + 64
- * @work padded products 1.1 */
+ * @when k_h == 1 and k_w == 1 and groups == 1 and in_c % 2 == 0 and stride_h == 1 and stride_w == 1
+ * @when out_h == in_h and out_w == in_w and pad_top == 0 and pad_left == 0 and step_c == 1 and step_w == in_c
+ * @when step_h == in_w * in_c and acc_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
+ * @pack w: blocks O/8! HWI/2! o8 hwi2 @pack b: O/8! o8 @pack m: O/8! o8 @pack e: O/8! o8
+ * @scratch batch * in_h * in_w * in_c * 2 + 64 @work padded products 1.1 */
 /* Convolution of int8 by AVX-512 VNNI without the blocks of weights that are zero, pixel by pixel.
- * @as avx512/conv2d_int.blocks x8=x16
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule e e_wide tfl once line line_away
- * @when zero_blocks(16, 4) >= 30 + 1000 // in_c and k_h == 1 and k_w == 1 and groups == 1 and in_c % 4 == 0
- * @when stride_h == 1 and stride_w == 1 and out_h == in_h and out_w == in_w and pad_top == 0 and pad_left == 0
- * @when step_c == 1 and step_w == in_c and step_h == in_w * in_c
- * @when acc_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
- * @pack w: blocks O/16! HWI/4! o16 hwi4
- * @pack b: O/16! o16
- * @pack m: O/16! o16
- * @pack e: O/16! o16
- * @fold b: -128 w
- * @scratch batch * in_h * in_w * in_c + 64
- * @work padded products 0.902 */
+ * @as avx512/conv2d_int.blocks x8=x16 @without when
+ * @when zero_blocks(16, 4) >= 30 + 1000 // in_c and in_c % 4 == 0 and k_h == 1 and k_w == 1 and groups == 1
+ * @when stride_h == 1 and stride_w == 1 and out_h == in_h and out_w == in_w and pad_top == 0
+ * @when pad_left == 0 and step_c == 1 and step_w == in_c and step_h == in_w * in_c
+ * @when acc_bits + max(most_exponent, 0) * (rule == "tfl") <= 30 @pack w: blocks O/16! HWI/4! o16 hwi4
+ * @pack b: O/16! o16 @pack m: O/16! o16 @pack e: O/16! o16 @fold b: -128 w
+ * @scratch batch * in_h * in_w * in_c + 64 @work padded products 0.902 */
 /* Convolution of int8 by AVX-VNNI without the blocks of weights that are zero, pixel by pixel.
- * @as avxvnni/conv2d_int.blocks x8=x8v
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule e e_wide tfl once line line_away
- * @when zero_blocks(8, 4) >= 30 + 1000 // in_c and k_h == 1 and k_w == 1 and groups == 1 and in_c % 4 == 0
- * @when stride_h == 1 and stride_w == 1 and out_h == in_h and out_w == in_w and pad_top == 0 and pad_left == 0
- * @when step_c == 1 and step_w == in_c and step_h == in_w * in_c
- * @when acc_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
- * @pack w: blocks O/8! HWI/4! o8 hwi4
- * @fold b: -128 w
- * @scratch batch * in_h * in_w * in_c + 64
+ * @as avxvnni/conv2d_int.blocks x8=x8v like avx512/conv2d_int.blocks
+ * @without when zero_blocks(16, 4) >= 30 + 1000 // in_c @when zero_blocks(8, 4) >= 30 + 1000 // in_c
+ * @pack w: blocks O/8! HWI/4! o8 hwi4 @pack b: O/8! o8 @pack m: O/8! o8 @pack e: O/8! o8
  * @work padded products 0.95 */
 #include "edgekit/contracts/conv2d_int.h"
 #include "edgekit/simd/x86/rules_x86.h"
@@ -49,7 +29,7 @@ EK_KERNEL void EK_FN(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
     uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
 {
     const struct ek_x8_layer s = {
-        1, p->in_c * EK_X8_SIZE / 4, 0, p->out_c, EK_RULE(kind)(), p->zero, p->lo, p->hi, w, b, m, e, 0, 1};
+        1, p->in_c * EK_X8_SIZE / 4, 0, p->out_c, EK_RULE(kind), p->zero, p->lo, p->hi, w, b, m, e, 0, 1};
     const int32_t pixels = p->batch * p->in_h * p->in_w;
     ek_x8_copy(x, scratch, pixels * p->in_c);
     ek_x8_block_rows(scratch, y, pixels, p->in_c * EK_X8_SIZE, &s);

@@ -1,51 +1,21 @@
 /* Convolution of int8: see pixel_rows_s8_x86.h. The image is copied with its borders, so that all windows are whole.
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule e e_wide tfl once line line_away
+ * @for X=s8 W=s8 Y=s8 S=s32 @rule e e_wide tfl once line line_away
  * @when groups == 1 and dilation_w == 1 and acc_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
- * @pack w: O/8! H WI/2! o8 wi2
- * @pack b: O/8! o8
- * @pack m: O/8! o8
- * @pack e: O/8! o8
+ * @pack w: O/8! H WI/2! o8 wi2 @pack b: O/8! o8 @pack m: O/8! o8 @pack e: O/8! o8
  * @scratch ((out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1) * ((out_w - 1) * stride_w + k_w) * in_c * 2 + 64
- * @order bands
- * @work padded products 0.242 */
+ * @order bands @work padded products 0.242 */
 /* Convolution of int8, sums of sixteen outputs at a time: see pixel_rows_s8_x86.h.
- * @as avx512/conv2d_int x8=x16
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule e e_wide tfl once line line_away
- * @when groups == 1 and dilation_w == 1 and acc_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
- * @pack w: O/16! H WI/4! o16 wi4
- * @pack b: O/16! o16
- * @pack m: O/16! o16
- * @pack e: O/16! o16
- * @fold b: -128 w
+ * @as avx512/conv2d_int x8=x16 @pack w: O/16! H WI/4! o16 wi4 @pack b: O/16! o16 @pack m: O/16! o16
+ * @pack e: O/16! o16 @fold b: -128 w
  * @scratch ((out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1) * ((out_w - 1) * stride_w + k_w) * in_c + 64
- * @order bands
  * @work padded products 1 */
 /* Convolution of int8 with few outputs, sums of eight of two pixels at a time: see i32x8x2_avx512.h.
- * @as avx512/conv2d_int.oc8 x8=x8x2
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule e e_wide tfl once line line_away
- * @when groups == 1 and dilation_w == 1 and acc_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
- * @when 8 % out_c == 0
- * @pack w: O/8! H WI/8! o8 wi8
- * @pack b: O/16~ o16
- * @pack m: O/16~ o16
- * @pack e: O/16~ o16
- * @fold b: -128 w
- * @scratch ((out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1) * ((out_w - 1) * stride_w + k_w) * in_c + 64
- * @order bands
+ * @as avx512/conv2d_int.oc8 x8=x8x2 like avx512/conv2d_int @when 8 % out_c == 0
+ * @pack w: O/8! H WI/8! o8 wi8 @pack b: O/16~ o16 @pack m: O/16~ o16 @pack e: O/16~ o16
  * @work padded products 0.95 */
 /* Convolution of int8, by AVX-VNNI, sums of eight outputs at a time: see pixel_rows_s8_x86.h.
- * @as avxvnni/conv2d_int x8=x8v
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule e e_wide tfl once line line_away
- * @when groups == 1 and dilation_w == 1 and acc_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
- * @pack w: O/8! H WI/4! o8 wi4
- * @fold b: -128 w
- * @scratch ((out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1) * ((out_w - 1) * stride_w + k_w) * in_c + 64
- * @order bands
- * @work padded products 1 */
+ * @as avxvnni/conv2d_int x8=x8v like avx512/conv2d_int @pack w: O/8! H WI/4! o8 wi4 @pack b: O/8! o8
+ * @pack m: O/8! o8 @pack e: O/8! o8 @work padded products 1 */
 #include "edgekit/contracts/conv2d_int.h"
 #include "edgekit/simd/x86/rules_x86.h"
 
@@ -79,7 +49,7 @@ EK_KERNEL void EK_FN(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
     const int32_t is_line = p->out_w * p->stride_w * p->in_c == p->stride_h * row_step;
     const int32_t steps = (p->k_w * p->in_c * EK_X8_SIZE + EK_X8_STEP - 1) / EK_X8_STEP;
     const struct ek_x8_layer s = {p->k_h, steps, p->dilation_h * row_step * EK_X8_SIZE, p->out_c,
-        EK_RULE(kind)(), p->zero, p->lo, p->hi, w, b, m, e, 0, 1};
+        EK_RULE(kind), p->zero, p->lo, p->hi, w, b, m, e, 0, 1};
     for (int32_t n = 0; n < p->batch;
         n++, x += p->in_h * p->in_w * p->in_c, y += p->out_h * p->out_w * p->out_c) {
         if (is_whole)

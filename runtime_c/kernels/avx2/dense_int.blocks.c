@@ -1,38 +1,21 @@
 /* Fully connected layer of int8 without the blocks of weights that are zero: see pixel_rows_s8_x86.h. A product takes a
  * third more, and each row of blocks some; four rows advance together, or one. All of this must be less than the zeros.
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule e e_wide tfl once line line_away
+ * @for X=s8 W=s8 Y=s8 S=s32 @rule e e_wide tfl once line line_away
  * @when (133 * (100 - zero_blocks(8, 2)) + 45600 // inputs) * ((rows + 3) // 4 * 4 if rows > 1 else 2) <= 8000 * rows
  * @when inputs % 2 == 0 and acc_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
- * @pack w: blocks O/8! I/2! o8 i2
- * @pack b: O/8! o8
- * @pack m: O/8! o8
- * @pack e: O/8! o8
- * @scratch rows * inputs * 2 + 64
- * @work padded products 1.2 */
+ * @pack w: blocks O/8! I/2! o8 i2 @pack b: O/8! o8 @pack m: O/8! o8 @pack e: O/8! o8
+ * @scratch rows * inputs * 2 + 64 @work padded products 1.2 */
 /* Fully connected layer of int8 by AVX-512 VNNI without the blocks of weights that are zero.
- * @as avx512/dense_int.blocks x8=x16
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule e e_wide tfl once line line_away
- * @when zero_blocks(16, 4) >= 50 + 6000 // inputs
- * @when inputs % 4 == 0 and acc_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
- * @pack w: blocks O/16! I/4! o16 i4
- * @pack b: O/16! o16
- * @pack m: O/16! o16
- * @pack e: O/16! o16
- * @fold b: -128 w
- * @scratch rows * inputs + 64
+ * @as avx512/dense_int.blocks x8=x16 @without when
+ * @when zero_blocks(16, 4) >= 50 + 6000 // inputs and inputs % 4 == 0
+ * @when acc_bits + max(most_exponent, 0) * (rule == "tfl") <= 30 @pack w: blocks O/16! I/4! o16 i4
+ * @pack b: O/16! o16 @pack m: O/16! o16 @pack e: O/16! o16 @fold b: -128 w @scratch rows * inputs + 64
  * @work padded products 0.95 */
 /* Fully connected layer of int8 by AVX-VNNI without the blocks of weights that are zero.
- * @as avxvnni/dense_int.blocks x8=x8v
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule e e_wide tfl once line line_away
- * @when zero_blocks(8, 4) >= 50 + 5000 // inputs
- * @when inputs % 4 == 0 and acc_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
- * @pack w: blocks O/8! I/4! o8 i4
- * @fold b: -128 w
- * @scratch rows * inputs + 64
- * @work padded products 0.95 */
+ * @as avxvnni/dense_int.blocks x8=x8v @without when
+ * @when zero_blocks(8, 4) >= 50 + 5000 // inputs and inputs % 4 == 0
+ * @when acc_bits + max(most_exponent, 0) * (rule == "tfl") <= 30 @pack w: blocks O/8! I/4! o8 i4
+ * @fold b: -128 w @scratch rows * inputs + 64 @work padded products 0.95 */
 #include "edgekit/contracts/dense_int.h"
 #include "edgekit/simd/x86/rules_x86.h"
 
@@ -40,8 +23,8 @@ EK_KERNEL void EK_FN(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
     const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *EK_RESTRICT y,
     uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
 {
-    const struct ek_x8_layer s = {1, p->inputs * EK_X8_SIZE / 4, 0, p->outputs, EK_RULE(kind)(), p->zero,
-        p->lo, p->hi, w, b, m, e, 0, 1};
+    const struct ek_x8_layer s = {
+        1, p->inputs * EK_X8_SIZE / 4, 0, p->outputs, EK_RULE(kind), p->zero, p->lo, p->hi, w, b, m, e, 0, 1};
     ek_x8_copy(x, scratch, p->rows * p->inputs);
     ek_x8_block_rows(scratch, y, p->rows, p->inputs * EK_X8_SIZE, &s);
 }

@@ -1,38 +1,13 @@
 /* Depthwise convolution. A vector of channels and up to eight pixels of a row advance together; what a window has
  * outside of x is left out. Pixels at both ends of a row are apart: which of their cells are outside, compilers know.
- * @for T=f32 W=f32 B=f32
- * @when in_c == out_c
- * @pack w: O/8! H W I o8
- * @work padded products 0.282 */
+ * @for T=f32 W=f32 B=f32 @when in_c == out_c @pack w: O/8! H W I o8 @work padded products 0.282 */
 /* Depthwise convolution of floats with weights of 16 bits.
- * @as avx2/depthwise2d.bf16 f32=bf16
- * @for T=f32 W=bf16 B=f32
- * @when in_c == out_c
- * @pack w: O/8! H WI/2! o8 wi2
- * @work padded products 0.206 */
-/* Depthwise convolution of floats with weights of 16 bits.
- * @as avx2/depthwise2d.f16 f32=f16
- * @for T=f32 W=f16 B=f32
- * @when in_c == out_c
- * @work padded products 0.278 */
-/* Depthwise convolution of floats with weights of 16 bits.
- * @as avx512/depthwise2d.bf16 f32=bf16
- * @for T=f32 W=bf16 B=f32
- * @when in_c == out_c
- * @pack w: O/16! H WI/2! o16 wi2
- * @work padded products 1 */
+ * @as avx2/depthwise2d.bf16 W=bf16 f32=bf16 @pack w: O/8! H WI/2! o8 wi2 @work padded products 0.206
+ * @as avx2/depthwise2d.f16 W=f16 f32=f16 @work padded products 0.278
+ * @as avx512/depthwise2d.bf16 W=bf16 f32=bf16 @pack w: O/16! H WI/2! o16 wi2 @work padded products 1
+ * @as avx512/depthwise2d.f16 W=f16 f32=f16 @pack w: O/16! H W I o16 @work padded products 1 */
 /* Depthwise convolution with AVX-512.
- * @as avx512/depthwise2d
- * @for T=f32 W=f32 B=f32
- * @when in_c == out_c
- * @pack w: O/16! H W I o16
- * @work padded products 1 */
-/* Depthwise convolution of floats with weights of 16 bits.
- * @as avx512/depthwise2d.f16 f32=f16
- * @for T=f32 W=f16 B=f32
- * @when in_c == out_c
- * @pack w: O/16! H W I o16
- * @work padded products 1 */
+ * @as avx512/depthwise2d @pack w: O/16! H W I o16 @work padded products 1 */
 #include "edgekit/contracts/depthwise2d.h"
 #include "edgekit/loops/image_f32.h"
 

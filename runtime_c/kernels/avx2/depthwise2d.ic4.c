@@ -1,51 +1,20 @@
 /* Depthwise convolution of so few channels that a vector holds several pixels. A row are numbers side by side, whatever
  * their channel; where windows are cut, loads leave out what is outside of a row of x. That pays where rows are
  * several vectors, or one.
- * @for T=f32 W=f32 B=f32
- * @when in_c == out_c and stride_w == 1
- * @when in_c <= 4 and 8 % in_c == 0
- * @when out_w >= 7 or 3 <= out_w and out_w * in_c <= 8 or pad_left == 0 and out_w + (k_w - 1) * dilation_w <= in_w
- * @pack w: O/8~ H W I o8
- * @pack b: O/8~ o8
- * @work padded products 0.244 */
+ * @for T=f32 W=f32 B=f32 @when in_c == out_c and stride_w == 1 and in_c <= 4 and 8 % in_c == 0
+ * @when (out_w >= 7 or 3 <= out_w and out_w * in_c <= 8 or pad_left == 0 and out_w + (k_w - 1) * dilation_w <= in_w)
+ * @pack w: O/8~ H W I o8 @pack b: O/8~ o8 @work padded products 0.244 */
 /* Depthwise convolution of few channels with weights of 16 bits.
- * @as avx2/depthwise2d.ic4_bf16 f32=bf16
- * @for T=f32 W=bf16 B=f32
- * @when in_c == out_c and stride_w == 1
- * @when in_c <= 4 and 8 % in_c == 0
- * @when out_w >= 7 or 3 <= out_w and out_w * in_c <= 8 or pad_left == 0 and out_w + (k_w - 1) * dilation_w <= in_w
- * @work padded products 0.152 */
-/* Depthwise convolution of few channels with weights of 16 bits.
- * @as avx2/depthwise2d.ic4_f16 f32=f16
- * @for T=f32 W=f16 B=f32
- * @when in_c == out_c and stride_w == 1
- * @when in_c <= 4 and 8 % in_c == 0
- * @when out_w >= 7 or 3 <= out_w and out_w * in_c <= 8 or pad_left == 0 and out_w + (k_w - 1) * dilation_w <= in_w
- * @work padded products 0.221 */
+ * @as avx2/depthwise2d.ic4_bf16 W=bf16 f32=bf16 @work padded products 0.152
+ * @as avx2/depthwise2d.ic4_f16 W=f16 f32=f16 @work padded products 0.221
+ * @as avx512/depthwise2d.ic8_bf16 W=bf16 f32=bf16 @without when
+ * @when in_c <= 8 and 16 % in_c == 0 and in_c == out_c and stride_w == 1 @pack w: O/16~ H W I o16
+ * @pack b: O/16~ o16 @work padded products 0.902
+ * @as avx512/depthwise2d.ic8_f16 W=f16 f32=f16 like avx512/depthwise2d.ic8_bf16 @work padded products 0.902 */
 /* Depthwise convolution of few channels with AVX-512.
- * @as avx512/depthwise2d.ic8
- * @for T=f32 W=f32 B=f32
- * @when in_c == out_c and stride_w == 1
- * @when in_c <= 8 and 16 % in_c == 0
- * @pack w: O/16~ H W I o16
- * @pack b: O/16~ o16
- * @work padded products 0.902 */
-/* Depthwise convolution of few channels with weights of 16 bits.
- * @as avx512/depthwise2d.ic8_bf16 f32=bf16
- * @for T=f32 W=bf16 B=f32
- * @when in_c == out_c and stride_w == 1
- * @when in_c <= 8 and 16 % in_c == 0
- * @pack w: O/16~ H W I o16
- * @pack b: O/16~ o16
- * @work padded products 0.902 */
-/* Depthwise convolution of few channels with weights of 16 bits.
- * @as avx512/depthwise2d.ic8_f16 f32=f16
- * @for T=f32 W=f16 B=f32
- * @when in_c == out_c and stride_w == 1
- * @when in_c <= 8 and 16 % in_c == 0
- * @pack w: O/16~ H W I o16
- * @pack b: O/16~ o16
- * @work padded products 0.902 */
+ * @as avx512/depthwise2d.ic8 @without when
+ * @when in_c <= 8 and 16 % in_c == 0 and in_c == out_c and stride_w == 1 @pack w: O/16~ H W I o16
+ * @pack b: O/16~ o16 @work padded products 0.902 */
 #include "edgekit/contracts/depthwise2d.h"
 #include "edgekit/loops/image_f32.h"
 

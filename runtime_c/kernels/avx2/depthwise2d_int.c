@@ -1,42 +1,20 @@
 /* Depthwise convolution of int8. Rows are copied with their borders, for some rows of results at a time; with
  * strides, columns of each remainder lie together. So neighbours in a row of results have neighbours in x, and groups
  * of channels go over the ends of pixels where they are multiples of these.
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule e e_wide tfl once line line_away
+ * @for X=s8 W=s8 Y=s8 S=s32 @rule e e_wide tfl once line line_away
  * @when in_c == out_c and acc_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
- * @pack w: O/16~ HWI/2! o16(2x2x4) hwi2 : s16
- * @pack b: O/16~ o16(2x2x4)
- * @pack m: O/16~ o16(2x2x4)
+ * @pack w: O/16~ HWI/2! o16(2x2x4) hwi2 : s16 @pack b: O/16~ o16(2x2x4) @pack m: O/16~ o16(2x2x4)
  * @pack e: O/16~ o16(2x2x4)
  * @scratch ((min(out_h, 8) - 1) * stride_h + (k_h - 1) * dilation_h + 1) * stride_w
- * @scratch * ((out_w * stride_w + (k_w - 1) * dilation_w) // stride_w + 1) * in_c * 2 + 128
- * @order bands 8 */
+ * @scratch * ((out_w * stride_w + (k_w - 1) * dilation_w) // stride_w + 1) * in_c * 2 + 128 @order bands 8 */
 /* Depthwise convolution of int8, 64 channels at a time.
- * @as avx512/depthwise2d_int x8=x16
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule e e_wide tfl once line line_away
- * @when in_c == out_c and acc_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
- * @pack w: O/64~ H/4! W I o64(4x4x4) h4
- * @pack b: O/64~ o64(4x4x4)
- * @pack m: O/64~ o64(4x4x4)
- * @pack e: O/64~ o64(4x4x4)
- * @fold b: -128 w
+ * @as avx512/depthwise2d_int x8=x16 @pack w: O/64~ H/4! W I o64(4x4x4) h4 @pack b: O/64~ o64(4x4x4)
+ * @pack m: O/64~ o64(4x4x4) @pack e: O/64~ o64(4x4x4) @fold b: -128 w
  * @scratch ((min(out_h, 8) - 1) * stride_h + (k_h - 1) * dilation_h + 1) * stride_w
- * @scratch * ((out_w * stride_w + (k_w - 1) * dilation_w) // stride_w + 1) * in_c + 128
- * @order bands 8 */
+ * @scratch * ((out_w * stride_w + (k_w - 1) * dilation_w) // stride_w + 1) * in_c + 128 */
 /* Depthwise convolution of int8, 32 channels at a time.
- * @as avxvnni/depthwise2d_int x8=x8v
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule e e_wide tfl once line line_away
- * @when in_c == out_c and acc_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
- * @pack w: O/32~ H/4! W I o32(2x4x4) h4
- * @pack b: O/32~ o32(2x4x4)
- * @pack m: O/32~ o32(2x4x4)
- * @pack e: O/32~ o32(2x4x4)
- * @fold b: -128 w
- * @scratch ((min(out_h, 8) - 1) * stride_h + (k_h - 1) * dilation_h + 1) * stride_w
- * @scratch * ((out_w * stride_w + (k_w - 1) * dilation_w) // stride_w + 1) * in_c + 128
- * @order bands 8 */
+ * @as avxvnni/depthwise2d_int x8=x8v like avx512/depthwise2d_int @pack w: O/32~ H/4! W I o32(2x4x4) h4
+ * @pack b: O/32~ o32(2x4x4) @pack m: O/32~ o32(2x4x4) @pack e: O/32~ o32(2x4x4) */
 #include "edgekit/contracts/depthwise2d_int.h"
 #include "edgekit/simd/x86/rules_x86.h"
 
@@ -81,7 +59,7 @@ EK_PART void EK_FN_lines(const uint8_t *x, const EK_W *w, const EK_S *b, const i
     struct ek_x8_scales scales[EK_X8_PARTS];
     EK_UNROLLED_FOR(32, int32_t k = 0; k < EK_X8_PARTS; k++) {
         bias[k] = ek_x8_load(b + first + k * EK_X8_LANES);
-        scales[k] = ek_x8_scales(EK_RULE(kind)(), m, e, first + k * EK_X8_LANES);
+        scales[k] = ek_x8_scales(EK_RULE(kind), m, e, first + k * EK_X8_LANES);
     }
     EK_UNROLLED_FOR(32, int32_t k = 0; k < EK_X8_KEPT; k++)
         kept[k] = ek_x8_load(weights + (k < vectors ? k : 0) * 4 * EK_X8_LANES);
@@ -92,7 +70,7 @@ EK_PART void EK_FN_lines(const uint8_t *x, const EK_W *w, const EK_S *b, const i
                 sum[k] = bias[k];
             ek_x8_window(sum, x + at * EK_X8_SIZE, is_kept ? (const int8_t *)kept : weights, taps);
             EK_UNROLLED_FOR(32, int32_t k = 0; k < EK_X8_PARTS; k++)
-                sum[k] = ek_x8_requantized(EK_RULE(kind)(), sum[k], &scales[k]);
+                sum[k] = ek_x8_requantized(EK_RULE(kind), sum[k], &scales[k]);
             ek_x8_store_group(y + at, sum, p->zero, p->lo, p->hi, count);
         }
 }

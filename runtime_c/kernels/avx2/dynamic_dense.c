@@ -1,84 +1,36 @@
 /* Fully connected layer of rows that were quantized in this run: see dynamic_rows_avx2.h. Rows share the loads of weights.
- * @for W=s8
- * @when inputs % 8 == 0 and group % 8 == 0
- * @pack w: O/16! I/4! o16 i4
- * @pack scale: O/16! I o16
- * @pack b: O/16! o16
- * @scratch 4 * rows * ((inputs + group - 1) // group) */
+ * @for W=s8 @when inputs % 8 == 0 and group % 8 == 0 @pack w: O/16! I/4! o16 i4 @pack scale: O/16! I o16
+ * @pack b: O/16! o16 @scratch 4 * rows * ((inputs + group - 1) // group) */
 /* Weights of 4 bits.
- * @as avx2/dynamic_dense.nibbles
- * @for W=s4
- * @when inputs % 8 == 0 and group % 8 == 0
- * @pack w: O/16! I/8! o16 i8(04152637) : +8 u4 */
+ * @as avx2/dynamic_dense.nibbles W=s4 @pack w: O/16! I/8! o16 i8(04152637) : +8 u4 */
 /* With VNNI.
- * @as avxvnni/dynamic_dense
- * @for W=s8
- * @when inputs % 8 == 0 and group % 8 == 0 */
+ * @as avxvnni/dynamic_dense */
 /* Weights of 4 bits, with VNNI.
- * @as avxvnni/dynamic_dense.nibbles
- * @for W=s4
- * @when inputs % 8 == 0 and group % 8 == 0
- * @pack w: O/16! I/8! o16 i8(04152637) : +8 u4 */
+ * @as avxvnni/dynamic_dense.nibbles like avx2/dynamic_dense.nibbles */
 /* Thirty-two outputs at a time.
- * @as avx512/dynamic_dense
- * @for W=s8
- * @when inputs % 8 == 0 and group % 8 == 0
- * @pack w: O/32! I/4! o32 i4
- * @pack scale: O/32! I o32
- * @pack b: O/32! o32 */
+ * @as avx512/dynamic_dense @pack w: O/32! I/4! o32 i4 @pack scale: O/32! I o32 @pack b: O/32! o32 */
 /* Thirty-two outputs at a time, weights of 4 bits.
- * @as avx512/dynamic_dense.nibbles
- * @for W=s4
- * @when inputs % 8 == 0 and group % 8 == 0
- * @pack w: O/32! I/8! o32 i8(04152637) : +8 u4
- * @pack scale: O/32! I o32
- * @pack b: O/32! o32 */
+ * @as avx512/dynamic_dense.nibbles W=s4 like avx512/dynamic_dense
+ * @pack w: O/32! I/8! o32 i8(04152637) : +8 u4 */
 /* By SDOT.
- * @as dotprod/dynamic_dense
- * @for W=s8
- * @when inputs % 8 == 0 and group % 8 == 0
- * @scratch 4 * rows * ((inputs + group - 1) // group) + rows * inputs */
+ * @as dotprod/dynamic_dense @scratch 4 * rows * ((inputs + group - 1) // group) + rows * inputs */
 /* Weights of 4 bits, by SDOT.
- * @as dotprod/dynamic_dense.nibbles
- * @for W=s4
- * @when inputs % 8 == 0 and group % 8 == 0
- * @pack w: O/8! I/8! o8 i8(04152637) : +8 u4
- * @pack scale: O/8! I o8
- * @pack b: O/8! o8
- * @scratch 4 * rows * ((inputs + group - 1) // group) + rows * inputs */
+ * @as dotprod/dynamic_dense.nibbles W=s4 like dotprod/dynamic_dense
+ * @pack w: O/8! I/8! o8 i8(04152637) : +8 u4 @pack scale: O/8! I o8 @pack b: O/8! o8 */
 /* By SMMLA, eight inputs of an output side by side.
- * @as i8mm/dynamic_dense
- * @for W=s8
- * @when inputs % 8 == 0 and group % 8 == 0
- * @pack w: O/16! I/8! o16 i8
- * @scratch 4 * rows * ((inputs + group - 1) // group) + rows * inputs */
+ * @as i8mm/dynamic_dense like dotprod/dynamic_dense @pack w: O/16! I/8! o16 i8 */
 /* Weights of 4 bits, by SMMLA, eight inputs of an output side by side.
- * @as i8mm/dynamic_dense.nibbles
- * @for W=s4
- * @when inputs % 8 == 0 and group % 8 == 0
- * @pack w: O/8! I/8! o8/2(04152637) i8 o2 : +8 u4
- * @pack scale: O/8! I o8
- * @pack b: O/8! o8
- * @scratch 4 * rows * ((inputs + group - 1) // group) + rows * inputs */
+ * @as i8mm/dynamic_dense.nibbles like dotprod/dynamic_dense.nibbles
+ * @pack w: O/8! I/8! o8/2(04152637) i8 o2 : +8 u4 */
 /* In WebAssembly and by NEON without dot products, two inputs of an output side by side.
- * @as wasm/dynamic_dense, neon/dynamic_dense, neon32/dynamic_dense
- * @for W=s8
- * @when inputs % 8 == 0 and group % 8 == 0
- * @pack w: O/16! I/2! o16 i2 */
+ * @as wasm/dynamic_dense, neon/dynamic_dense, neon32/dynamic_dense @pack w: O/16! I/2! o16 i2 */
 /* Weights of 4 bits, in WebAssembly and by NEON without dot products.
- * @as wasm/dynamic_dense.nibbles, neon/dynamic_dense.nibbles, neon32/dynamic_dense.nibbles
- * @for W=s4
- * @when inputs % 8 == 0 and group % 8 == 0
+ * @as wasm/dynamic_dense.nibbles W=s4, neon/dynamic_dense.nibbles W=s4, neon32/dynamic_dense.nibbles W=s4
  * @pack w: O/16! I/4! o16 i4(0213) : +8 u4 */
 /* In WebAssembly with relaxed vectors.
- * @as relaxed/dynamic_dense
- * @for W=s8
- * @when inputs % 8 == 0 and group % 8 == 0 */
+ * @as relaxed/dynamic_dense */
 /* Weights of 4 bits, in WebAssembly with relaxed vectors.
- * @as relaxed/dynamic_dense.nibbles
- * @for W=s4
- * @when inputs % 8 == 0 and group % 8 == 0
- * @pack w: O/16! I/8! o16 i8(04152637) : +8 u4 */
+ * @as relaxed/dynamic_dense.nibbles like avx2/dynamic_dense.nibbles */
 #include "edgekit/contracts/dynamic_dense.h"
 
 /* What the sums of each group begin with: what weights have more takes part in every product. */

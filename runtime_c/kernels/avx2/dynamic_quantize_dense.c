@@ -1,36 +1,20 @@
 /* Fully connected layer of what was quantized in this run: see dynamic_rows_avx2.h. Rows share the loads of weights.
- * @when inputs % 8 == 0
- * @pack w: O/16! I/4! o16 i4
- * @pack sums: O/16! o16
- * @pack scale: O/16! o16
- * @pack b: O/16! o16
- * @scratch 4 * rows */
+ * @when inputs % 8 == 0 @pack w: O/16! I/4! o16 i4 @pack sums: O/16! o16 @pack scale: O/16! o16
+ * @pack b: O/16! o16 @scratch 4 * rows */
 /* With VNNI.
- * @as avxvnni/dynamic_quantize_dense
- * @when inputs % 8 == 0 */
+ * @as avxvnni/dynamic_quantize_dense */
 /* Thirty-two outputs at a time.
- * @as avx512/dynamic_quantize_dense
- * @when inputs % 8 == 0
- * @pack w: O/32! I/4! o32 i4
- * @pack sums: O/32! o32
- * @pack scale: O/32! o32
- * @pack b: O/32! o32 */
+ * @as avx512/dynamic_quantize_dense @pack w: O/32! I/4! o32 i4 @pack sums: O/32! o32
+ * @pack scale: O/32! o32 @pack b: O/32! o32 */
 /* By SDOT.
- * @as dotprod/dynamic_quantize_dense
- * @when inputs % 8 == 0
- * @scratch 4 * rows + rows * inputs */
+ * @as dotprod/dynamic_quantize_dense @scratch 4 * rows + rows * inputs */
 /* By SMMLA, eight inputs of an output side by side.
- * @as i8mm/dynamic_quantize_dense
- * @when inputs % 8 == 0
- * @pack w: O/16! I/8! o16 i8
- * @scratch 4 * rows + rows * inputs */
+ * @as i8mm/dynamic_quantize_dense @pack w: O/16! I/8! o16 i8 @scratch 4 * rows + rows * inputs */
 /* In WebAssembly and by NEON without dot products, two inputs of an output side by side.
  * @as wasm/dynamic_quantize_dense, neon/dynamic_quantize_dense, neon32/dynamic_quantize_dense
- * @when inputs % 8 == 0
  * @pack w: O/16! I/2! o16 i2 */
 /* In WebAssembly with relaxed vectors.
- * @as relaxed/dynamic_quantize_dense
- * @when inputs % 8 == 0 */
+ * @as relaxed/dynamic_quantize_dense */
 #include "edgekit/contracts/dynamic_quantize_dense.h"
 
 /* What the sums of a row begin with: what weights have more takes part in every product. */

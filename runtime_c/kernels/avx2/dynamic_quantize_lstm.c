@@ -1,28 +1,18 @@
 /* Long short-term memory with dynamic quantization. Codes of the state less 128 are signed bytes: the sums of weights
  * correct that. See dynamic_rows_avx2.h.
- * @when size % 16 == 0
- * @pack r: G O/16! I/4! o16 i4
- * @scratch (32 + batch) * size */
+ * @when size % 16 == 0 @pack r: G O/16! I/4! o16 i4 @scratch (32 + batch) * size */
 /* With VNNI.
- * @as avxvnni/dynamic_quantize_lstm
- * @when size % 16 == 0 */
+ * @as avxvnni/dynamic_quantize_lstm */
 /* Thirty-two sums at a time, of two gates where they have no more.
- * @as avx512/dynamic_quantize_lstm
- * @when size % 16 == 0
- * @pack r: O/32! I/4! o32 i4 */
+ * @as avx512/dynamic_quantize_lstm @pack r: O/32! I/4! o32 i4 */
 /* By SDOT.
- * @as dotprod/dynamic_quantize_lstm
- * @when size % 16 == 0 */
+ * @as dotprod/dynamic_quantize_lstm */
 /* By SMMLA, eight weights of a sum side by side.
- * @as i8mm/dynamic_quantize_lstm
- * @when size % 16 == 0
- * @pack r: G O/16! I/8! o16 i8 */
+ * @as i8mm/dynamic_quantize_lstm @pack r: G O/16! I/8! o16 i8 */
 /* In WebAssembly with relaxed vectors.
- * @as relaxed/dynamic_quantize_lstm
- * @when size % 16 == 0 */
+ * @as relaxed/dynamic_quantize_lstm */
 /* In WebAssembly and by NEON without dot products, two weights of a sum side by side.
  * @as wasm/dynamic_quantize_lstm, neon/dynamic_quantize_lstm, neon32/dynamic_quantize_lstm
- * @when size % 16 == 0
  * @pack r: G O/16! I/2! o16 i2 */
 #include "edgekit/contracts/dynamic_quantize_lstm.h"
 

@@ -1,20 +1,11 @@
 /* Matrix product of floats. Rows of a are the pixels of a line, those of b are weights: pixel_rows_f32.h.
- * @for T=f32
- * @when b_column == 1
- * @split rows >= 8 */
+ * @for T=f32 @when b_column == 1 @split rows >= 8 */
 /* Matrix product of floats with AVX-512.
- * @as avx512/matmul
- * @for T=f32
- * @when b_column == 1
- * @split rows >= 8 */
+ * @as avx512/matmul */
 /* Matrix product of floats with NEON.
- * @as neon/matmul, neon32/matmul
- * @for T=f32
- * @when b_column == 1 */
+ * @as neon/matmul, neon32/matmul */
 /* Matrix product of floats one at a time, for RISC-V without vectors.
- * @as riscvf/matmul
- * @for T=f32
- * @when b_column == 1 */
+ * @as riscvf/matmul */
 #include "edgekit/contracts/matmul.h"
 #include "edgekit/loops/matrices.h"
 

@@ -1,11 +1,8 @@
 /* Matrix product of floats with transposed b. Four rows and several columns advance together; a dot
  * product has the lanes of a vector, which are added up in the end.
- * @for T=f32
- * @work products 1.01 */
+ * @for T=f32 @work products 1.01 */
 /* Matrix product of floats with transposed b.
- * @as avx512/matmul_nt, neon/matmul_nt, neon32/matmul_nt, riscvf/matmul_nt
- * @for T=f32
- * @work products 1 */
+ * @as avx512/matmul_nt, neon/matmul_nt, neon32/matmul_nt, riscvf/matmul_nt @work products 1 */
 #include "edgekit/contracts/matmul_nt.h"
 #include "edgekit/loops/matrices.h"
 

@@ -1,19 +1,12 @@
 /* int8 matrix product with transposed b. b is packed as weights: see matrices_s8_x86.h.
- * @rule e e_wide tfl
- * @when rows >= 4 and inner * 65025 < 2 ** (30 - max(exponent, 0) * (rule == "tfl"))
- * @split rows >= 32
- * @scratch (columns + 7) // 8 * 8 * ((inner + 1) // 2 * 2 + 9) + rows * ((inner + 1) // 2 * 4 + 4) + 64 */
+ * @rule e e_wide tfl @when rows >= 4 and inner * 65025 < 2 ** (30 - max(exponent, 0) * (rule == "tfl"))
+ * @scratch (columns + 7) // 8 * 8 * ((inner + 1) // 2 * 2 + 9) + rows * ((inner + 1) // 2 * 4 + 4) + 64
+ * @split rows >= 32 */
 /* int8 matrix product with transposed b, by AVX-VNNI.
  * @as avxvnni/matmul_nt_s8 x8=x8v
- * @rule e e_wide tfl
- * @when rows >= 4 and inner * 65025 < 2 ** (30 - max(exponent, 0) * (rule == "tfl"))
- * @split rows >= 32
  * @scratch (columns + 7) // 8 * 8 * ((inner + 3) // 4 * 4 + 9) + rows * ((inner + 3) // 4 * 4 + 4) + 64 */
 /* int8 matrix product with transposed b, sums of sixteen columns at a time.
  * @as avx512/matmul_nt_s8 x8=x16
- * @rule e e_wide tfl
- * @when rows >= 4 and inner * 65025 < 2 ** (30 - max(exponent, 0) * (rule == "tfl"))
- * @split rows >= 32
  * @scratch (columns + 15) // 16 * 16 * ((inner + 3) // 4 * 4 + 9) + rows * ((inner + 3) // 4 * 4 + 4) + 64 */
 #include "edgekit/contracts/matmul_nt_s8.h"
 #include "edgekit/loops/matrices.h"
@@ -24,7 +17,7 @@ EK_INLINE void EK_FN_matrix(const int8_t *EK_RESTRICT a, const int8_t *EK_RESTRI
     uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
 {
     const struct ek_x8_product s = {p->rows, p->inner, p->columns, p->a_row, p->a_zero, p->b_zero,
-        EK_RULE(kind)(), p->multiplier, p->exponent, p->zero, p->lo, p->hi};
+        EK_RULE(kind), p->multiplier, p->exponent, p->zero, p->lo, p->hi};
     ek_x8_pack_columns(b, (int8_t *)scratch, p->b_column, p->inner, p->columns);
     ek_x8_multiply(a, y, scratch, &s);
 }

@@ -1,12 +1,7 @@
 /* int8 mean of windows. Sixteen channels advance together; the last ones may be computed twice in part.
- * @rule e e_wide
- * @order pixels 1
- * @when channels >= 16 and k_h * k_w <= 16384 */
+ * @rule e e_wide @when channels >= 16 and k_h * k_w <= 16384 @order pixels 1 */
 /* int8 mean of windows.
- * @as avx512/meanpool2d_s8, wasm/meanpool2d_s8, neon/meanpool2d_s8, rvv/meanpool2d_s8
- * @rule e e_wide
- * @order pixels 1
- * @when channels >= 16 and k_h * k_w <= 16384 */
+ * @as avx512/meanpool2d_s8, wasm/meanpool2d_s8, neon/meanpool2d_s8, rvv/meanpool2d_s8 */
 #include "edgekit/contracts/meanpool2d_s8.h"
 #include "edgekit/loops/window_sums.h"
 

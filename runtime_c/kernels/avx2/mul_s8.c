@@ -1,14 +1,8 @@
 /* int8 product of rows, or of a row and a number. Four vectors advance together.
- * @rule e e_wide tfl
- * @when sa[5] == 1 and sb[5] in (0, 1) and (rule != "tfl" or exponent <= 14) */
+ * @rule e e_wide tfl @when sa[5] == 1 and sb[5] in (0, 1) and (rule != "tfl" or exponent <= 14) */
 /* int8 product of rows.
  * @as avx512/mul_s8, wasm/mul_s8, rvv/mul_s8
- * @rule e e_wide tfl
- * @when sa[5] == 1 and sb[5] in (0, 1) and (rule != "tfl" or exponent <= 14) */
-/* int8 product of rows.
- * @as neon/mul_s8.contiguous, neon32/mul_s8.contiguous
- * @rule e e_wide tfl
- * @when sa[5] == 1 and sb[5] in (0, 1) */
+ * @as neon/mul_s8.contiguous, neon32/mul_s8.contiguous @without when rule != "tfl" or exponent <= 14 */
 #include "edgekit/contracts/mul_s8.h"
 #include "edgekit/loops/rows.h"
 

@@ -2,8 +2,7 @@
  * at most 2^7 roots of the sum behind the root, so that they have room to go there.
  * @when n >= 16 and digits <= 16 */
 /* int8 normalization of rows.
- * @as avx512/norm_s8, wasm/norm_s8, neon/norm_s8, neon32/norm_s8, rvv/norm_s8
- * @when n >= 16 and digits <= 16 */
+ * @as avx512/norm_s8, wasm/norm_s8, neon/norm_s8, neon32/norm_s8, rvv/norm_s8 */
 #include "edgekit/contracts/norm_s8.h"
 
 /* The sums of a row, less its zero point, and of their squares. */

@@ -1,18 +1,10 @@
 /* Reals to int8, halves to the even integer. Four vectors advance together.
- * @for Y=s8
- * @when lo <= 0 and hi >= 0 */
+ * @for Y=s8 @when lo <= 0 and hi >= 0 */
 /* Reals to int8, halves away from zero.
  * @as avx2/quantize_tfl_s8 even=away, avx512/quantize_tfl_s8 even=away, wasm/quantize_tfl_s8 even=away, rvv/quantize_tfl_s8 even=away
- * @for Y=s8
- * @when lo <= 0 and hi >= 0 */
+ * @as neon/quantize_tfl_s8 even=away */
 /* Reals to int8, halves to the even integer.
- * @as avx512/quantize_s8, wasm/quantize_s8, neon/quantize_s8, rvv/quantize_s8
- * @for Y=s8
- * @when lo <= 0 and hi >= 0 */
-/* Reals to int8, halves away from zero.
- * @as neon/quantize_tfl_s8 even=away
- * @for Y=s8
- * @when lo <= 0 and hi >= 0 */
+ * @as avx512/quantize_s8, wasm/quantize_s8, neon/quantize_s8, rvv/quantize_s8 */
 #include "edgekit/contracts/quantize.h"
 
 EK_INLINE void EK_FN_vectors(const float *x, int8_t *y, const struct EK_STRUCT *p)

@@ -1,8 +1,7 @@
 /* Softmax of rows of floats: the lanes, the order of sums and the exponential of portable C, and so its bits.
  * @for T=f32 */
 /* Softmax of rows of floats, with AVX-512.
- * @as avx512/softmax
- * @for T=f32 */
+ * @as avx512/softmax */
 #include "edgekit/contracts/softmax.h"
 
 /* Sums have sixteen lanes, in so many vectors. */

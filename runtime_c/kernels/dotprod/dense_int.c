@@ -1,50 +1,20 @@
 /* Fully connected layer of int8. Sixteen outputs of up to four rows advance together, by SDOT.
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule e e_wide tfl once
- * @pack w: O/16!4 I/4! o16 i4
- * @pack b: O/16! o16
- * @pack m: O/16! o16
- * @pack e: O/16! o16
- * @order rows 4 4 */
+ * @for X=s8 W=s8 Y=s8 S=s32 @rule e e_wide tfl once @pack w: O/16!4 I/4! o16 i4 @pack b: O/16! o16
+ * @pack m: O/16! o16 @pack e: O/16! o16 @order rows 4 4 */
 /* Fully connected layer of int8, results of 16 bits: sixteen outputs of up to four rows advance together, by SDOT.
- * @as dotprod/dense_int.s8_s16
- * @for X=s8 W=s8 Y=s16 S=s32
- * @rule e e_wide */
+ * @as dotprod/dense_int.s8_s16 Y=s16 @without order @rule e e_wide */
 /* Fully connected layer of int8. Sixteen outputs of up to four rows advance together, by SMMLA.
- * @as i8mm/dense_int.batch dot=mmla
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule e e_wide tfl once
- * @when rows > 1
- * @pack w: O/16!4 I/8! o16 i8
- * @order rows 4 4 */
+ * @as i8mm/dense_int.batch dot=mmla @when rows > 1 @pack w: O/16!4 I/8! o16 i8 */
 /* Fully connected layer of int8, results of 16 bits: sixteen outputs of up to four rows advance together, by SMMLA.
- * @as i8mm/dense_int.batch_s8_s16 dot=mmla
- * @for X=s8 W=s8 Y=s16 S=s32
- * @rule e e_wide
- * @when rows > 1
- * @pack w: O/16!4 I/8! o16 i8 */
+ * @as i8mm/dense_int.batch_s8_s16 Y=s16 like i8mm/dense_int.batch @without order @rule e e_wide */
 /* Fully connected layer of int8. Four outputs of up to four rows advance together, by SMULL and SADALP.
- * @as neon/dense_int dot=madd
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule e e_wide tfl once
- * @when least_weight > -128
- * @pack w: O/8!4 I/16! o8 i16
- * @order rows 4 4
+ * @as neon/dense_int dot=madd @when least_weight > -128 @pack w: O/8!4 I/16! o8 i16
  * @work padded products 0.95 */
 /* Fully connected layer of int8, results of 16 bits: four outputs of up to four rows advance together, by SMULL and
  * SADALP.
- * @as neon/dense_int.s8_s16 dot=madd
- * @for X=s8 W=s8 Y=s16 S=s32
- * @rule e e_wide
- * @when least_weight > -128
- * @pack w: O/8!4 I/16! o8 i16 */
+ * @as neon/dense_int.s8_s16 Y=s16 like neon/dense_int @without order @rule e e_wide */
 /* Fully connected layer of int8 with weights of -128, product by product.
- * @as neon/dense_int.one_product dot=mads
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule e e_wide tfl once
- * @pack w: O/8!4 I/16! o8 i16
- * @order rows 4 4
- * @work padded products 1 */
+ * @as neon/dense_int.one_product dot=mads @pack w: O/8!4 I/16! o8 i16 @work padded products 1 */
 #include "edgekit/contracts/dense_int.h"
 
 /* One to four rows, one to four blocks of outputs from output `first` on. */

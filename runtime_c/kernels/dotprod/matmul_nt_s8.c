@@ -1,13 +1,8 @@
 /* int8 matrix product with transposed b by SDOT. b is packed as weights: see matrices_s8_neon.h.
- * @rule e e_wide tfl
- * @when rows >= 4
- * @split rows >= 32
- * @scratch 4 * rows + inner + (columns + 3) // 4 * 4 * ((inner + 3) // 4 * 4) + 144 */
+ * @rule e e_wide tfl @when rows >= 4
+ * @scratch 4 * rows + inner + (columns + 3) // 4 * 4 * ((inner + 3) // 4 * 4) + 144 @split rows >= 32 */
 /* int8 matrix product with transposed b by SMMLA.
  * @as i8mm/matmul_nt_s8 dot=mmla
- * @rule e e_wide tfl
- * @when rows >= 4
- * @split rows >= 32
  * @scratch 4 * rows + inner + (columns + 3) // 4 * 4 * ((inner + 7) // 8 * 8) + 144 */
 #include "edgekit/contracts/matmul_nt_s8.h"
 #include "edgekit/loops/matrices.h"

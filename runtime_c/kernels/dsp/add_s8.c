@@ -1,8 +1,7 @@
 /* int8 sum by TFLite's rule with DSP instructions. The operand of the larger scale is halved, which is exact: it
  * needs a shift, no multiplier.
- * @when sign == 1 and (a_exponent == 0) != (b_exponent == 0)
- * @when max(a_exponent, b_exponent) == 0 and exponent < 0
- * @when sa[5] == 1 and sb[5] == 1 */
+ * @when sign == 1 and (a_exponent == 0) != (b_exponent == 0) and max(a_exponent, b_exponent) == 0
+ * @when exponent < 0 and sa[5] == 1 and sb[5] == 1 */
 #include "edgekit/contracts/add_s8.h"
 #include "edgekit/loops/rows.h"
 

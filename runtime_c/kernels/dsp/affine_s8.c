@@ -1,5 +1,6 @@
 /* int8 sum or difference by rule E with DSP instructions: see elementwise_dsp.h.
- * @when sa[5] == 1 and sb[5] == 1 and lo == -128 and hi == 127 */
+ * @when sa[5] == 1 and sb[5] == 1 and lo == -128 and hi == 127
+ * @work calls, inputs, long row blocks, outputs, positions */
 #include "edgekit/contracts/affine_s8.h"
 #include "edgekit/loops/rows.h"
 

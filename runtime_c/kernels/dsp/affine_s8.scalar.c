@@ -1,5 +1,5 @@
 /* int8 sum or difference by rule E with DSP instructions, of rows and one number each.
- * @when sa[5] == 1 and sb[5] == 0 and lo == -128 and hi == 127 */
+ * @when sa[5] == 1 and sb[5] == 0 and lo == -128 and hi == 127 @work calls, inputs, positions */
 #include "edgekit/contracts/affine_s8.h"
 #include "edgekit/loops/rows.h"
 

@@ -1,6 +1,6 @@
 /* int8 average pooling with DSP instructions: see pool_dsp.h. Eight channels of a pixel advance together.
- * @when k_h * k_w <= 256
- * @order pixels 8 */
+ * @when k_h * k_w <= 256 @order pixels 8
+ * @work calls, inputs, outputs, parted window lines, tap cells beside 4-vectors, whole line blocks */
 #include "edgekit/contracts/avgpool2d_s8.h"
 
 static EK_SHARED void EK_FN_run(const int8_t *x, int8_t *y, const struct EK_STRUCT *p)

@@ -1,6 +1,6 @@
 /* Attention to the filled rows of a cache of int8, of pairs of heads that share keys and values: see attention_s8_dsp.h.
- * @when size % 8 == 0 and values % 4 == 0 and repeat % 2 == 0
- * @scratch 4 * size */
+ * @when size % 8 == 0 and values % 4 == 0 and repeat % 2 == 0 @scratch 4 * size
+ * @work products, query cells, scores */
 #include "edgekit/contracts/cached_attention_s8.h"
 #include "edgekit/simd/cortex_m/attention_s8_dsp.h"
 

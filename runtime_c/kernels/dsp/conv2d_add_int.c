@@ -1,23 +1,19 @@
 /* Convolution of int8 and a sum by factors, with DSP instructions. Each window is gathered once for all outputs, and
  * each pixel is made beside y, as what is added may lie there: see im2col_dsp.h and gemm_dsp.h.
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule tfl tfl_up=tfl e e_wide=e
- * @when groups == 1 and step_c == 1 and acc_bits + weight_shift <= 30 and weight_shift <= 7
- * @when add[3] > 1 and add[4] == -128 and add[5] == 127
- * @pack w: O/8! HWI/4! o8 hwi4(0213) : s16 x{2 << weight_shift}
- * @pack b: O/8! o8 : s32 x{2 << weight_shift}
- * @pack e: O : s8 x-1 +-{1 + weight_shift}
- * @scratch (k_h * k_w * in_c + 6) // 4 * 4 + out_c */
+ * @for X=s8 W=s8 Y=s8 S=s32 @rule tfl tfl_up=tfl e e_wide=e
+ * @when groups == 1 and step_c == 1 and acc_bits + weight_shift <= 30 and weight_shift <= 7 and add[3] > 1
+ * @when add[4] == -128 and add[5] == 127 @pack w: O/8! HWI/4! o8 hwi4(0213) : s16 x{2 << weight_shift}
+ * @pack b: O/8! o8 : s32 x{2 << weight_shift} @pack e: O : s8 x-1 +-{1 + weight_shift}
+ * @scratch (k_h * k_w * in_c + 6) // 4 * 4 + out_c
+ * @work calls, clamped outputs, padded outputs, padded products, parted cells, parted window lines
+ * @work positions, whole line blocks */
 /* Convolution and sum of int8 with DSP instructions, weights in 8 bits: half the flash, half as many instructions more.
- * @as dsp/conv2d_add_int.bytes
- * @for X=s8 W=s8 Y=s8 S=s32
+ * @as dsp/conv2d_add_int.bytes @without when acc_bits + weight_shift <= 30, when weight_shift <= 7
  * @rule tfl=tfl_bytes tfl_up=tfl_bytes e=e_bytes e_wide=e_bytes
- * @when compact
- * @when groups == 1 and step_c == 1 and acc_bits <= 30 and weight_shift == 0
- * @when add[3] > 1 and add[4] == -128 and add[5] == 127
- * @pack w: O/8! HWI/4! o8 hwi4 : s8
- * @pack b: O/8! o8 : s32
- * @pack e: O : s8 x-1 +-1 */
+ * @when compact and acc_bits <= 30 and weight_shift == 0 @pack w: O/8! HWI/4! o8 hwi4 : s8
+ * @pack b: O/8! o8 : s32 @pack e: O : s8 x-1 +-1
+ * @work calls, clamped outputs, padded outputs, padded products, parted cells, parted window lines
+ * @work positions, whole line blocks */
 #include "edgekit/contracts/conv2d_add_int.h"
 
 static EK_SHARED void EK_FN_run(const int8_t *x, const EK_W *w, const int32_t *b, const int32_t *m,

@@ -1,24 +1,29 @@
 /* Convolution of int8 and a sum by factors, with DSP instructions, two pixels at a time. They are made beside y, as what is
  * added may be there: see im2col_pairs_dsp.h and pixel_pairs_dsp.h.
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule tfl=pair_tfl tfl_up=pair_tfl_up e=pair_e e_wide=pair_e
- * @when groups == 1 and step_c == 1 and acc_bits + weight_shift <= 30 and weight_shift <= 7
- * @when add[3] > 1 and add[4] == -128 and add[5] == 127 and out_h * out_w > 1
+ * @for X=s8 W=s8 Y=s8 S=s32 @rule tfl=pair_tfl tfl_up=pair_tfl_up e=pair_e e_wide=pair_e
+ * @when groups == 1 and step_c == 1 and acc_bits + weight_shift <= 30 and weight_shift <= 7 and add[3] > 1
+ * @when add[4] == -128 and add[5] == 127 and out_h * out_w > 1
  * @pack w: O/4! H WI/4! wi4/2(0213) o4 wi2 : s16 x{2 << weight_shift}
- * @pack b: O/4! o4 : s32 x{2 << weight_shift}
- * @pack e: O : s8 x-1 +-{1 + weight_shift}
- * @scratch 5 * k_h * ((k_w * in_c + 3) // 4 * 4) + 2 * out_c */
+ * @pack b: O/4! o4 : s32 x{2 << weight_shift} @pack e: O : s8 x-1 +-{1 + weight_shift}
+ * @scratch 5 * k_h * ((k_w * in_c + 3) // 4 * 4) + 2 * out_c
+ * @count pairs: batch * ((out_h * out_w + 1) // 2)
+ * @count pair numbers: pairs * k_h * ((k_w * in_c + 3) // 4 * 4)
+ * @count before: -(-pad_top // stride_h)
+ * @count bottom: max(0, (out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1 - in_h - pad_top)
+ * @count behind: -(-bottom // stride_h)
+ * @count left: -(-pad_left // stride_w)
+ * @count right: max(0, (out_w - 1) * stride_w + k_w - in_w - pad_left)
+ * @count inner: max(0, out_h - before - behind) * max(0, out_w - left - -(-right // stride_w))
+ * @count uneven lines: batch * (out_h * out_w - inner * (dilation_w == 1)) * k_h * (k_w * in_c % 4 > 0)
+ * @work calls, clamped outputs, pair numbers, paired outputs, paired products, pairs, parted window lines
+ * @work uneven lines */
 /* The same with weights in 8 bits.
- * @as dsp/conv2d_add_int.pairs_bytes
- * @for X=s8 W=s8 Y=s8 S=s32
+ * @as dsp/conv2d_add_int.pairs_bytes @without when acc_bits + weight_shift <= 30, when weight_shift <= 7
  * @rule tfl=pair_tfl_bytes tfl_up=pair_tfl_up_bytes e=pair_e_bytes e_wide=pair_e_bytes
- * @when compact
- * @when groups == 1 and step_c == 1 and acc_bits <= 23 and weight_shift == 0 and least_weight > -128
- * @when add[3] > 1 and add[4] == -128 and add[5] == 127 and out_h * out_w > 1
- * @pack w: O/4! H WI/4! wi4/2(0213) o4/2 wi2 o2 : carry s8
- * @pack b: O/4! o4 : s32
- * @pack e: O : s8 x-1 +-1
- * @scratch 5 * k_h * ((k_w * in_c + 3) // 4 * 4) + 2 * out_c */
+ * @when compact and acc_bits <= 23 and weight_shift == 0 and least_weight > -128
+ * @pack w: O/4! H WI/4! wi4/2(0213) o4/2 wi2 o2 : carry s8 @pack b: O/4! o4 : s32 @pack e: O : s8 x-1 +-1
+ * @work calls, clamped outputs, pair numbers, paired outputs, paired products, pairs, parted window lines
+ * @work uneven lines */
 #include "edgekit/contracts/conv2d_add_int.h"
 
 static EK_SHARED void EK_FN_run(const int8_t *x, const EK_W *w, const int32_t *b, const int32_t *m,

@@ -1,103 +1,67 @@
 /* Convolution of int8 with DSP instructions. Each window is gathered once for all outputs of a group: see
  * im2col_dsp.h and gemm_dsp.h.
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule tfl tfl_up=tfl e e_wide=e
+ * @for X=s8 W=s8 Y=s8 S=s32 @rule tfl tfl_up=tfl e e_wide=e
  * @when step_c == 1 and acc_bits + weight_shift <= 30 and weight_shift <= 7
  * @pack w: G O/8! HWI/4! o8 hwi4(0213) : s16 x{2 << weight_shift}
- * @pack b: G O/8! o8 : s32 x{2 << weight_shift}
- * @pack e: O : s8 x-1 +-{1 + weight_shift}
- * @order windows 1
- * @scratch (k_h * k_w * (in_c // groups) + 6) // 4 * 4 */
+ * @pack b: G O/8! o8 : s32 x{2 << weight_shift} @pack e: O : s8 x-1 +-{1 + weight_shift}
+ * @scratch (k_h * k_w * (in_c // groups) + 6) // 4 * 4 @order windows 1
+ * @work calls, clamped outputs, padded outputs, padded products, parted cells, parted window lines
+ * @work positions, whole line blocks */
 /* Convolution of int8 with DSP instructions, weights in 8 bits: half the flash, half as many instructions more.
- * @as dsp/conv2d_int.bytes
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule tfl=tfl_bytes tfl_up=tfl_bytes e=e_bytes e_wide=e_bytes
- * @when compact
- * @when step_c == 1 and acc_bits <= 30 and weight_shift == 0
- * @pack w: G O/8! HWI/4! o8 hwi4 : s8
- * @pack b: G O/8! o8 : s32
- * @pack e: O : s8 x-1 +-1
- * @order windows 1 */
+ * @as dsp/conv2d_int.bytes @without when @rule tfl=tfl_bytes tfl_up=tfl_bytes e=e_bytes e_wide=e_bytes
+ * @when compact and acc_bits <= 30 and weight_shift == 0 and step_c == 1
+ * @pack w: G O/8! HWI/4! o8 hwi4 : s8 @pack b: G O/8! o8 : s32 @pack e: O : s8 x-1 +-1
+ * @work calls, clamped outputs, padded outputs, padded products, parted cells, parted window lines
+ * @work positions, whole line blocks */
 /* Convolution of int8 and weights of four bits with DSP instructions: see gemm_int4_dsp.h.
- * @as dsp/conv2d_int.nibbles
- * @for X=s8 W=s4 Y=s8 S=s32
- * @rule e=e_nibbles
- * @when step_c == 1 and acc_bits <= 30 and most_exponent > 32
- * @pack w: G O/4! HWI/8! o4 hwi8(01452367) : +8 u4
- * @pack b: G O/4! o4 : s32
- * @pack e: O : s8 x-1 +-1
- * @order windows 1
- * @scratch (k_h * k_w * (in_c // groups) + 10) // 8 * 8 */
+ * @as dsp/conv2d_int.nibbles W=s4 @without when @rule e=e_nibbles
+ * @when acc_bits <= 30 and most_exponent > 32 and step_c == 1
+ * @pack w: G O/4! HWI/8! o4 hwi8(01452367) : +8 u4 @pack b: G O/4! o4 : s32 @pack e: O : s8 x-1 +-1
+ * @scratch (k_h * k_w * (in_c // groups) + 10) // 8 * 8
+ * @work calls, clamped outputs, padded outputs, padded products, parted window lines, positions
+ * @work tap 4-vectors, tap cells beside 4-vectors */
 /* Convolution of an int8 image in planes of channels with DSP instructions: see im2col_chw_dsp.h.
- * @as dsp/conv2d_int.chw cells=planes
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule tfl tfl_up=tfl e e_wide=e
- * @when step_c > 1 and acc_bits + weight_shift <= 30 and weight_shift <= 7
- * @order windows 1 */
+ * @as dsp/conv2d_int.chw cells=planes @without when step_c == 1 @when step_c > 1
+ * @work calls, clamped outputs, outputs, parted window lines, positions, products, tap 4-vectors
+ * @work tap cells beside 16-vectors */
 /* Convolution of an int8 image in planes of channels with DSP instructions, weights in 8 bits.
- * @as dsp/conv2d_int.chw_bytes cells=planes
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule tfl=tfl_bytes tfl_up=tfl_bytes e=e_bytes e_wide=e_bytes
- * @when compact
- * @when step_c > 1 and acc_bits <= 30 and weight_shift == 0
- * @pack w: G O/8! HWI/4! o8 hwi4 : s8
- * @pack b: G O/8! o8 : s32
- * @pack e: O : s8 x-1 +-1
- * @order windows 1 */
+ * @as dsp/conv2d_int.chw_bytes cells=planes like dsp/conv2d_int.bytes @without when step_c == 1
+ * @when step_c > 1
+ * @work border cells, clamped outputs, output window lines, positions, products, tap 4-vectors
+ * @work tap cells beside 16-vectors, window 16-vectors */
 /* Convolution of an int8 image in planes of channels with DSP instructions, weights of four bits.
- * @as dsp/conv2d_int.chw_nibbles cells=planes
- * @for X=s8 W=s4 Y=s8 S=s32
- * @rule e=e_nibbles
- * @when step_c > 1 and acc_bits <= 30 and most_exponent > 32
- * @pack w: G O/4! HWI/8! o4 hwi8(01452367) : +8 u4
- * @pack b: G O/4! o4 : s32
- * @pack e: O : s8 x-1 +-1
- * @order windows 1
- * @scratch (k_h * k_w * (in_c // groups) + 10) // 8 * 8 */
+ * @as dsp/conv2d_int.chw_nibbles cells=planes like dsp/conv2d_int.nibbles @without when step_c == 1
+ * @when step_c > 1
+ * @work border cells, clamped outputs, output window lines, padded products, paired outputs, positions
+ * @work tap 4-vectors, tap cells beside 16-vectors */
 /* Convolution of an int16 image in planes of channels with DSP instructions, results of 16 bits.
- * @as dsp/conv2d_int.chw_s16 cells=half_planes
- * @for X=s16 W=s8 Y=s16 S=s32
- * @rule e=e_s16 e_wide=e_s16
- * @when step_c > 1 and acc_bits + weight_shift <= 30 and weight_shift <= 7
- * @pack w: G O/8! HWI/4! o8 hwi4 : s16 x{2 << weight_shift}
- * @order windows 1
- * @scratch 2 * ((k_h * k_w * (in_c // groups) + 6) // 4 * 4) */
+ * @as dsp/conv2d_int.chw_s16 X=s16 Y=s16 cells=half_planes like dsp/conv2d_int.chw
+ * @rule e=e_s16 e_wide=e_s16 @pack w: G O/8! HWI/4! o8 hwi4 : s16 x{2 << weight_shift}
+ * @scratch 2 * ((k_h * k_w * (in_c // groups) + 6) // 4 * 4)
+ * @work clamped outputs, outputs, parted window lines, positions, products, products by 64 outputs
+ * @work tap 4-vectors, tap cells beside 16-vectors */
 /* Convolution of an int16 image in planes of channels with DSP instructions, results of 8 bits.
- * @as dsp/conv2d_int.chw_s16_s8 cells=half_planes
- * @for X=s16 W=s8 Y=s8 S=s32
- * @rule e=e_s16_s8 e_wide=e_s16_s8
- * @when step_c > 1 and acc_bits + weight_shift <= 30 and weight_shift <= 7
- * @pack w: G O/8! HWI/4! o8 hwi4 : s16 x{2 << weight_shift}
- * @order windows 1
- * @scratch 2 * ((k_h * k_w * (in_c // groups) + 6) // 4 * 4) */
+ * @as dsp/conv2d_int.chw_s16_s8 Y=s8 like dsp/conv2d_int.chw_s16 @rule e=e_s16_s8 e_wide=e_s16_s8
+ * @work clamped outputs, lines, output window lines, padded outputs, positions, products
+ * @work products by 64 outputs, tap 4-vectors */
 /* Convolution of an int8 image in planes of channels with DSP instructions, results of 16 bits.
- * @as dsp/conv2d_int.chw_s8_s16 cells=planes
- * @for X=s8 W=s8 Y=s16 S=s32
- * @rule e=e_s8_s16 e_wide=e_s8_s16
- * @when step_c > 1 and acc_bits + weight_shift <= 30 and weight_shift <= 7
- * @order windows 1 */
+ * @as dsp/conv2d_int.chw_s8_s16 Y=s16 like dsp/conv2d_int.chw @rule e=e_s8_s16 e_wide=e_s8_s16
+ * @work calls, clamped outputs, output windows, outputs, padded products, positions, tap 4-vectors
+ * @work tap cells beside 4-vectors */
 /* Convolution of int16 with DSP instructions, results of 16 bits.
- * @as dsp/conv2d_int.s16
- * @for X=s16 W=s8 Y=s16 S=s32
- * @rule e=e_s16 e_wide=e_s16
- * @when step_c == 1 and acc_bits + weight_shift <= 30 and weight_shift <= 7
+ * @as dsp/conv2d_int.s16 X=s16 Y=s16 @rule e=e_s16 e_wide=e_s16
  * @pack w: G O/8! HWI/4! o8 hwi4 : s16 x{2 << weight_shift}
- * @order windows 1
- * @scratch 2 * ((k_h * k_w * (in_c // groups) + 6) // 4 * 4) */
+ * @scratch 2 * ((k_h * k_w * (in_c // groups) + 6) // 4 * 4)
+ * @work calls, clamped outputs, padded outputs, padded products, parted cells, parted window lines
+ * @work positions, whole line blocks */
 /* Convolution of int16 with DSP instructions, results of 8 bits.
- * @as dsp/conv2d_int.s16_s8
- * @for X=s16 W=s8 Y=s8 S=s32
- * @rule e=e_s16_s8 e_wide=e_s16_s8
- * @when step_c == 1 and acc_bits + weight_shift <= 30 and weight_shift <= 7
- * @pack w: G O/8! HWI/4! o8 hwi4 : s16 x{2 << weight_shift}
- * @order windows 1
- * @scratch 2 * ((k_h * k_w * (in_c // groups) + 6) // 4 * 4) */
+ * @as dsp/conv2d_int.s16_s8 Y=s8 like dsp/conv2d_int.s16 @rule e=e_s16_s8 e_wide=e_s16_s8
+ * @work calls, clamped outputs, padded outputs, padded products, parted cells, parted window lines
+ * @work positions, whole line blocks */
 /* Convolution of int8 with DSP instructions, results of 16 bits.
- * @as dsp/conv2d_int.s8_s16
- * @for X=s8 W=s8 Y=s16 S=s32
- * @rule e=e_s8_s16 e_wide=e_s8_s16
- * @when step_c == 1 and acc_bits + weight_shift <= 30 and weight_shift <= 7
- * @order windows 1 */
+ * @as dsp/conv2d_int.s8_s16 Y=s16 @rule e=e_s8_s16 e_wide=e_s8_s16
+ * @work calls, clamped outputs, padded outputs, padded products, parted cells, parted window lines
+ * @work positions, whole line blocks */
 #include "edgekit/contracts/conv2d_int.h"
 
 static EK_SHARED void EK_FN_run(const EK_X *x, const EK_W *w, const int32_t *b, const int32_t *m,

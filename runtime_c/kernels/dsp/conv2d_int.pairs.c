@@ -1,75 +1,51 @@
 /* Convolution of int8 with DSP instructions, two pixels at a time: see im2col_pairs_dsp.h and pixel_pairs_dsp.h.
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule tfl=pair_tfl tfl_up=pair_tfl_up e=pair_e e_wide=pair_e
+ * @for X=s8 W=s8 Y=s8 S=s32 @rule tfl=pair_tfl tfl_up=pair_tfl_up e=pair_e e_wide=pair_e
  * @when step_c == 1 and out_h * out_w > 1 and acc_bits + weight_shift <= 30 and weight_shift <= 7
  * @pack w: G O/4! H WI/4! wi4/2(0213) o4 wi2 : s16 x{2 << weight_shift}
- * @pack b: G O/4! o4 : s32 x{2 << weight_shift}
- * @pack e: O : s8 x-1 +-{1 + weight_shift}
- * @order windows 2
- * @scratch 5 * k_h * ((k_w * (in_c // groups) + 3) // 4 * 4)
- * @work padded products 0.81, outputs 8 */
+ * @pack b: G O/4! o4 : s32 x{2 << weight_shift} @pack e: O : s8 x-1 +-{1 + weight_shift}
+ * @scratch 5 * k_h * ((k_w * (in_c // groups) + 3) // 4 * 4) @order windows 2
+ * @count pairs: batch * groups * ((out_h * out_w + 1) // 2)
+ * @count pair numbers: pairs * k_h * ((k_w * (in_c // groups) + 3) // 4 * 4)
+ * @count before: -(-pad_top // stride_h)
+ * @count bottom: max(0, (out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1 - in_h - pad_top)
+ * @count behind: -(-bottom // stride_h)
+ * @count left: -(-pad_left // stride_w)
+ * @count right: max(0, (out_w - 1) * stride_w + k_w - in_w - pad_left)
+ * @count inner: max(0, out_h - before - behind) * max(0, out_w - left - -(-right // stride_w))
+ * @count uneven lines: batch * groups * k_h * (out_h * out_w - inner * (groups * dilation_w == 1))
+ * @count uneven lines: * (k_w * (in_c // groups) % 4 > 0)
+ * @work calls 300, clamped outputs 10, pair numbers 2.5, paired outputs 15, paired products 1.4, pairs 120
+ * @work parted window lines 110, uneven lines 60 */
 /* The same with weights in 8 bits.
- * @as dsp/conv2d_int.pairs_bytes
- * @for X=s8 W=s8 Y=s8 S=s32
+ * @as dsp/conv2d_int.pairs_bytes @without when
  * @rule tfl=pair_tfl_bytes tfl_up=pair_tfl_up_bytes e=pair_e_bytes e_wide=pair_e_bytes
- * @when compact
- * @when step_c == 1 and out_h * out_w > 1 and acc_bits <= 23 and weight_shift == 0 and least_weight > -128
- * @pack w: G O/4! H WI/4! wi4/2(0213) o4/2 wi2 o2 : carry s8
- * @pack b: G O/4! o4 : s32
- * @pack e: O : s8 x-1 +-1
- * @order windows 2
- * @scratch 5 * k_h * ((k_w * (in_c // groups) + 3) // 4 * 4) */
+ * @when compact and acc_bits <= 23 and weight_shift == 0 and least_weight > -128 and step_c == 1
+ * @when out_h * out_w > 1 @pack w: G O/4! H WI/4! wi4/2(0213) o4/2 wi2 o2 : carry s8
+ * @pack b: G O/4! o4 : s32 @pack e: O : s8 x-1 +-1
+ * @work calls, clamped outputs, pair numbers, paired outputs, paired products, pairs, parted window lines
+ * @work uneven lines */
 /* An int8 image in planes of channels: see im2col_chw_dsp.h.
- * @as dsp/conv2d_int.pairs_chw cells=planes
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule tfl=pair_tfl tfl_up=pair_tfl_up e=pair_e e_wide=pair_e
- * @when step_c > 1 and out_h * out_w > 1 and acc_bits + weight_shift <= 30 and weight_shift <= 7
- * @pack w: G O/4! H WI/4! wi4/2(0213) o4 wi2 : s16 x{2 << weight_shift}
- * @pack b: G O/4! o4 : s32 x{2 << weight_shift}
- * @pack e: O : s8 x-1 +-{1 + weight_shift}
- * @order windows 2
- * @scratch 5 * k_h * ((k_w * (in_c // groups) + 3) // 4 * 4) */
+ * @as dsp/conv2d_int.pairs_chw cells=planes @without when step_c == 1 @when step_c > 1
+ * @work calls, clamped outputs, paired outputs, paired products, parted window lines, positions
+ * @work tap 4-vectors, tap cells beside 4-vectors */
 /* An int8 image in planes of channels, weights in 8 bits.
- * @as dsp/conv2d_int.pairs_chw_bytes cells=planes
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule tfl=pair_tfl_bytes tfl_up=pair_tfl_up_bytes e=pair_e_bytes e_wide=pair_e_bytes
- * @when compact
- * @when step_c > 1 and out_h * out_w > 1 and acc_bits <= 23 and weight_shift == 0 and least_weight > -128
- * @pack w: G O/4! H WI/4! wi4/2(0213) o4/2 wi2 o2 : carry s8
- * @pack b: G O/4! o4 : s32
- * @pack e: O : s8 x-1 +-1
- * @order windows 2
- * @scratch 5 * k_h * ((k_w * (in_c // groups) + 3) // 4 * 4) */
+ * @as dsp/conv2d_int.pairs_chw_bytes cells=planes like dsp/conv2d_int.pairs_bytes
+ * @without when step_c == 1 @when step_c > 1
+ * @work border cells, inputs, output window lines, paired outputs, paired products, parted windows
+ * @work positions, products by 64 outputs */
 /* Results of 16 bits.
- * @as dsp/conv2d_int.pairs_s8_s16
- * @for X=s8 W=s8 Y=s16 S=s32
- * @rule e=pair_e_s16 e_wide=pair_e_s16
- * @when step_c == 1 and out_h * out_w > 1 and acc_bits + weight_shift <= 30 and weight_shift <= 7
- * @pack w: G O/4! H WI/4! wi4/2(0213) o4 wi2 : s16 x{2 << weight_shift}
- * @pack b: G O/4! o4 : s32 x{2 << weight_shift}
- * @pack e: O : s8 x-1 +-{1 + weight_shift}
- * @order windows 2
- * @scratch 5 * k_h * ((k_w * (in_c // groups) + 3) // 4 * 4) */
+ * @as dsp/conv2d_int.pairs_s8_s16 Y=s16 @rule e=pair_e_s16 e_wide=pair_e_s16
+ * @work calls, clamped outputs, pair numbers, paired outputs, paired products, pairs, parted window lines
+ * @work uneven lines */
 /* Numbers and results of 16 bits.
- * @as dsp/conv2d_int.pairs_s16 cells=half_cells
- * @for X=s16 W=s8 Y=s16 S=s32
- * @rule e=pair_e_s16 e_wide=pair_e_s16
- * @when step_c == 1 and out_h * out_w > 1 and acc_bits + weight_shift <= 30 and weight_shift <= 7
- * @pack w: G O/4! H WI/4! wi4/2(0213) o4 wi2 : s16 x{2 << weight_shift}
- * @pack b: G O/4! o4 : s32 x{2 << weight_shift}
- * @pack e: O : s8 x-1 +-{1 + weight_shift}
- * @order windows 2
- * @scratch 6 * k_h * ((k_w * (in_c // groups) + 3) // 4 * 4) */
+ * @as dsp/conv2d_int.pairs_s16 X=s16 Y=s16 cells=half_cells @rule e=pair_e_s16 e_wide=pair_e_s16
+ * @scratch 6 * k_h * ((k_w * (in_c // groups) + 3) // 4 * 4)
+ * @work calls, clamped outputs, pair numbers, paired outputs, paired products, pairs, parted window lines
+ * @work uneven lines */
 /* Numbers of 16 bits, results of 8.
- * @as dsp/conv2d_int.pairs_s16_s8 cells=half_cells
- * @for X=s16 W=s8 Y=s8 S=s32
- * @rule e=pair_e e_wide=pair_e
- * @when step_c == 1 and out_h * out_w > 1 and acc_bits + weight_shift <= 30 and weight_shift <= 7
- * @pack w: G O/4! H WI/4! wi4/2(0213) o4 wi2 : s16 x{2 << weight_shift}
- * @pack b: G O/4! o4 : s32 x{2 << weight_shift}
- * @pack e: O : s8 x-1 +-{1 + weight_shift}
- * @order windows 2
- * @scratch 6 * k_h * ((k_w * (in_c // groups) + 3) // 4 * 4) */
+ * @as dsp/conv2d_int.pairs_s16_s8 Y=s8 like dsp/conv2d_int.pairs_s16 @rule e=pair_e e_wide=pair_e
+ * @work calls, clamped outputs, pair numbers, paired outputs, paired products, pairs, parted window lines
+ * @work uneven lines */
 #include "edgekit/contracts/conv2d_int.h"
 
 static EK_SHARED void EK_FN_run(const EK_X *x, const EK_W *w, const int32_t *b, const int32_t *m,

@@ -1,68 +1,33 @@
 /* Convolution of int8 pixel by pixel with DSP instructions: see gemm_dsp.h.
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule tfl tfl_up=tfl e e_wide=e
- * @when k_h == 1 and k_w == 1 and groups == 1 and step_c == 1 and in_c % 4 == 0
- * @when pad_top == 0 and (out_h - 1) * stride_h < in_h
- * @when pad_left == 0 and (out_w - 1) * stride_w < in_w
+ * @for X=s8 W=s8 Y=s8 S=s32 @rule tfl tfl_up=tfl e e_wide=e
+ * @when k_h == 1 and k_w == 1 and groups == 1 and step_c == 1 and in_c % 4 == 0 and pad_top == 0
+ * @when (out_h - 1) * stride_h < in_h and pad_left == 0 and (out_w - 1) * stride_w < in_w
  * @when acc_bits + weight_shift <= 30 and weight_shift <= 7
  * @pack w: O/8! HWI/4! o8 hwi4(0213) : s16 x{2 << weight_shift}
- * @pack b: O/8! o8 : s32 x{2 << weight_shift}
- * @pack e: O : s8 x-1 +-{1 + weight_shift}
- * @order pixels 8 */
+ * @pack b: O/8! o8 : s32 x{2 << weight_shift} @pack e: O : s8 x-1 +-{1 + weight_shift} @order pixels 8
+ * @work calls, clamped outputs, outputs, padded outputs, padded products, positions */
 /* Convolution of int8 with DSP instructions, weights in 8 bits: half the flash, half as many instructions more.
- * @as dsp/conv2d_int.pixel_bytes
- * @for X=s8 W=s8 Y=s8 S=s32
+ * @as dsp/conv2d_int.pixel_bytes @without when acc_bits + weight_shift <= 30, when weight_shift <= 7
  * @rule tfl=tfl_bytes tfl_up=tfl_bytes e=e_bytes e_wide=e_bytes
- * @when compact
- * @when k_h == 1 and k_w == 1 and groups == 1 and step_c == 1 and in_c % 4 == 0
- * @when pad_top == 0 and (out_h - 1) * stride_h < in_h
- * @when pad_left == 0 and (out_w - 1) * stride_w < in_w
- * @when acc_bits <= 30 and weight_shift == 0
- * @pack w: O/8! HWI/4! o8 hwi4 : s8
- * @pack b: O/8! o8 : s32
- * @pack e: O : s8 x-1 +-1
- * @order pixels 8 */
+ * @when compact and acc_bits <= 30 and weight_shift == 0 @pack w: O/8! HWI/4! o8 hwi4 : s8
+ * @pack b: O/8! o8 : s32 @pack e: O : s8 x-1 +-1
+ * @work calls, clamped outputs, outputs, padded outputs, padded products, positions */
 /* Convolution of int8 and weights of four bits with DSP instructions: see gemm_int4_dsp.h.
- * @as dsp/conv2d_int.pixel_nibbles
- * @for X=s8 W=s4 Y=s8 S=s32
- * @rule e=e_nibbles
- * @when k_h == 1 and k_w == 1 and groups == 1 and step_c == 1 and in_c % 8 == 0
- * @when pad_top == 0 and (out_h - 1) * stride_h < in_h
- * @when pad_left == 0 and (out_w - 1) * stride_w < in_w
- * @when acc_bits <= 30 and most_exponent > 32
- * @pack w: O/4! HWI/8! o4 hwi8(01452367) : +8 u4
- * @pack b: O/4! o4 : s32
- * @pack e: O : s8 x-1 +-1
- * @order pixels 4 */
+ * @as dsp/conv2d_int.pixel_nibbles W=s4 like dsp/conv2d_int.pixel_bytes
+ * @without when compact, when in_c % 4 == 0, when weight_shift == 0 @rule e=e_nibbles
+ * @when in_c % 8 == 0 and most_exponent > 32 @pack w: O/4! HWI/8! o4 hwi8(01452367) : +8 u4
+ * @pack b: O/4! o4 : s32 @order pixels 4
+ * @work clamped outputs, padded outputs, padded products, positions, products, tap 4-vectors */
 /* Convolution of int16 with DSP instructions, results of 16 bits.
- * @as dsp/conv2d_int.pixel_s16
- * @for X=s16 W=s8 Y=s16 S=s32
- * @rule e=e_s16 e_wide=e_s16
- * @when k_h == 1 and k_w == 1 and groups == 1 and step_c == 1 and in_c % 4 == 0
- * @when pad_top == 0 and (out_h - 1) * stride_h < in_h
- * @when pad_left == 0 and (out_w - 1) * stride_w < in_w
- * @when acc_bits + weight_shift <= 30 and weight_shift <= 7
+ * @as dsp/conv2d_int.pixel_s16 X=s16 Y=s16 @rule e=e_s16 e_wide=e_s16
  * @pack w: O/8! HWI/4! o8 hwi4 : s16 x{2 << weight_shift}
- * @order pixels 8 */
+ * @work calls, clamped outputs, outputs, padded outputs, padded products, positions */
 /* Convolution of int16 with DSP instructions, results of 8 bits.
- * @as dsp/conv2d_int.pixel_s16_s8
- * @for X=s16 W=s8 Y=s8 S=s32
- * @rule e=e_s16_s8 e_wide=e_s16_s8
- * @when k_h == 1 and k_w == 1 and groups == 1 and step_c == 1 and in_c % 4 == 0
- * @when pad_top == 0 and (out_h - 1) * stride_h < in_h
- * @when pad_left == 0 and (out_w - 1) * stride_w < in_w
- * @when acc_bits + weight_shift <= 30 and weight_shift <= 7
- * @pack w: O/8! HWI/4! o8 hwi4 : s16 x{2 << weight_shift}
- * @order pixels 8 */
+ * @as dsp/conv2d_int.pixel_s16_s8 Y=s8 like dsp/conv2d_int.pixel_s16 @rule e=e_s16_s8 e_wide=e_s16_s8
+ * @work calls, clamped outputs, outputs, padded outputs, padded products, positions */
 /* Convolution of int8 with DSP instructions, results of 16 bits.
- * @as dsp/conv2d_int.pixel_s8_s16
- * @for X=s8 W=s8 Y=s16 S=s32
- * @rule e=e_s8_s16 e_wide=e_s8_s16
- * @when k_h == 1 and k_w == 1 and groups == 1 and step_c == 1 and in_c % 4 == 0
- * @when pad_top == 0 and (out_h - 1) * stride_h < in_h
- * @when pad_left == 0 and (out_w - 1) * stride_w < in_w
- * @when acc_bits + weight_shift <= 30 and weight_shift <= 7
- * @order pixels 8 */
+ * @as dsp/conv2d_int.pixel_s8_s16 Y=s16 @rule e=e_s8_s16 e_wide=e_s8_s16
+ * @work calls, clamped outputs, outputs, padded outputs, padded products, positions */
 #include "edgekit/contracts/conv2d_int.h"
 
 static EK_SHARED void EK_FN_run(const EK_X *x, const EK_W *w, const int32_t *b, const int32_t *m,

@@ -1,6 +1,6 @@
 /* Copy of bytes that are side by side, by words: sixteen bytes a turn.
- * @for T=s8
- * @when x[5] == 1 and y[5] == 1 and n[5] >= 4 */
+ * @for T=s8 @when x[5] == 1 and y[5] == 1 and n[5] >= 4
+ * @work calls, long row blocks, positions, short row cells */
 #include "edgekit/contracts/copy.h"
 
 static EK_SHARED void EK_FN_row(const int8_t *x, int8_t *y, int32_t n)

@@ -3,63 +3,28 @@
  * @rule tfl=row_tfl tfl_up=row_tfl_up once=row_once once_up=row_once_up e=row_e e_wide=row_e
  * @when acc_bits + weight_shift <= 30 and weight_shift <= 7
  * @pack w: O/4! I/4! i4/2(0213) o4 i2 : s16 x{2 << weight_shift}
- * @pack b: O/4! o4 : s32 x{2 << weight_shift}
- * @pack e: O : s8 x-1 +-{1 + weight_shift}
- * @order rows 1
- * @scratch 2 * ((inputs + 3) // 4 * 4) */
+ * @pack b: O/4! o4 : s32 x{2 << weight_shift} @pack e: O : s8 x-1 +-{1 + weight_shift}
+ * @scratch 2 * ((inputs + 3) // 4 * 4) @order rows 1
+ * @work calls, clamped outputs, inputs, odd outputs, outputs, padded outputs, padded products, positions */
 /* The same with weights in 8 bits.
- * @as dsp/dense_int.bytes
- * @for X=s8 W=s8 Y=s8 S=s32
+ * @as dsp/dense_int.bytes @without when
  * @rule tfl=row_tfl_bytes tfl_up=row_tfl_up_bytes once=row_once_bytes once_up=row_once_up_bytes e=row_e_bytes e_wide=row_e_bytes
- * @when compact
- * @when acc_bits <= 23 and weight_shift == 0 and least_weight > -128
- * @pack w: O/4! I/4! i4/2(0213) o4/2 i2 o2 : carry s8
- * @pack b: O/4! o4 : s32
- * @pack e: O : s8 x-1 +-1
- * @order rows 1
- * @scratch 2 * ((inputs + 3) // 4 * 4)
- * @work padded products 2.0 */
+ * @when compact and acc_bits <= 23 and weight_shift == 0 and least_weight > -128
+ * @pack w: O/4! I/4! i4/2(0213) o4/2 i2 o2 : carry s8 @pack b: O/4! o4 : s32 @pack e: O : s8 x-1 +-1
+ * @work padded products 2, calls, clamped outputs, inputs, padded outputs, positions */
 /* Results of 16 bits.
- * @as dsp/dense_int.s8_s16
- * @for X=s8 W=s8 Y=s16 S=s32
- * @rule e=row_e_s16 e_wide=row_e_s16
- * @when acc_bits + weight_shift <= 30 and weight_shift <= 7
- * @pack w: O/4! I/4! i4/2(0213) o4 i2 : s16 x{2 << weight_shift}
- * @pack b: O/4! o4 : s32 x{2 << weight_shift}
- * @pack e: O : s8 x-1 +-{1 + weight_shift}
- * @order rows 1
- * @scratch 2 * ((inputs + 3) // 4 * 4) */
+ * @as dsp/dense_int.s8_s16 Y=s16 @rule e=row_e_s16 e_wide=row_e_s16
+ * @work calls, clamped outputs, inputs, padded outputs, padded products, positions */
 /* Results of 16 bits, weights in 8.
- * @as dsp/dense_int.bytes_s8_s16
- * @for X=s8 W=s8 Y=s16 S=s32
+ * @as dsp/dense_int.bytes_s8_s16 Y=s16 like dsp/dense_int.bytes
  * @rule e=row_e_s16_bytes e_wide=row_e_s16_bytes
- * @when compact
- * @when acc_bits <= 23 and weight_shift == 0 and least_weight > -128
- * @pack w: O/4! I/4! i4/2(0213) o4/2 i2 o2 : carry s8
- * @pack b: O/4! o4 : s32
- * @pack e: O : s8 x-1 +-1
- * @order rows 1
- * @scratch 2 * ((inputs + 3) // 4 * 4) */
+ * @work clamped outputs, inputs, padded outputs, padded products, positions */
 /* Numbers and results of 16 bits.
- * @as dsp/dense_int.s16 bytes=halves
- * @for X=s16 W=s8 Y=s16 S=s32
- * @rule e=row_e_s16 e_wide=row_e_s16
- * @when acc_bits + weight_shift <= 30 and weight_shift <= 7
- * @pack w: O/4! I/4! i4/2(0213) o4 i2 : s16 x{2 << weight_shift}
- * @pack b: O/4! o4 : s32 x{2 << weight_shift}
- * @pack e: O : s8 x-1 +-{1 + weight_shift}
- * @order rows 1
- * @scratch 2 * ((inputs + 3) // 4 * 4) */
+ * @as dsp/dense_int.s16 X=s16 Y=s16 bytes=halves @rule e=row_e_s16 e_wide=row_e_s16
+ * @work calls, clamped outputs, inputs, odd outputs, outputs, padded outputs, padded products, positions */
 /* Numbers of 16 bits, results of 8.
- * @as dsp/dense_int.s16_s8 bytes=halves
- * @for X=s16 W=s8 Y=s8 S=s32
- * @rule e=row_e e_wide=row_e
- * @when acc_bits + weight_shift <= 30 and weight_shift <= 7
- * @pack w: O/4! I/4! i4/2(0213) o4 i2 : s16 x{2 << weight_shift}
- * @pack b: O/4! o4 : s32 x{2 << weight_shift}
- * @pack e: O : s8 x-1 +-{1 + weight_shift}
- * @order rows 1
- * @scratch 2 * ((inputs + 3) // 4 * 4) */
+ * @as dsp/dense_int.s16_s8 X=s16 bytes=halves @rule e=row_e e_wide=row_e
+ * @work calls, clamped outputs, inputs, outputs, padded outputs, padded products, positions, scratch */
 #include "edgekit/contracts/dense_int.h"
 
 static EK_SHARED void EK_FN_run(const EK_X *x, const EK_W *w, const int32_t *b, const int32_t *m,

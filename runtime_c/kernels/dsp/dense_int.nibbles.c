@@ -1,24 +1,15 @@
 /* Fully connected layer of int8 and weights of four bits with DSP instructions: see gemm_int4_dsp.h. Where the
  * last row ends within eight, it is copied, as nothing behind it may be read.
- * @for X=s8 W=s4 Y=s8 S=s32
- * @rule e=e_nibbles
- * @when acc_bits <= 30 and most_exponent > 32
- * @pack w: O/4! I/8! o4 i8(01452367) : +8 u4
- * @pack b: O/4! o4 : s32
- * @pack e: O : s8 x-1 +-1
- * @order rows 4
- * @scratch (inputs + 7) // 8 * 8 */
+ * @for X=s8 W=s4 Y=s8 S=s32 @rule e=e_nibbles @when acc_bits <= 30 and most_exponent > 32
+ * @pack w: O/4! I/8! o4 i8(01452367) : +8 u4 @pack b: O/4! o4 : s32 @pack e: O : s8 x-1 +-1
+ * @scratch (inputs + 7) // 8 * 8 @order rows 4
+ * @work calls, clamped outputs, inputs, padded outputs, padded products, paired outputs, positions
+ * @work scratch */
 /* Fully connected layer of int8 with DSP instructions, weights in 8 bits, of sums that leave 24 bits: see gemm_dsp.h.
- * @as dsp/dense_int.long_bytes
- * @for X=s8 W=s8 Y=s8 S=s32
+ * @as dsp/dense_int.long_bytes W=s8 @without when
  * @rule tfl=tfl_bytes tfl_up=tfl_bytes once=once_bytes once_up=once_bytes e=e_bytes e_wide=e_bytes
- * @when compact
- * @when acc_bits > 23 and acc_bits <= 30 and weight_shift == 0
- * @pack w: O/8! I/4! o8 i4 : s8
- * @pack b: O/8! o8 : s32
- * @pack e: O : s8 x-1 +-1
- * @order rows 8
- * @scratch (inputs + 3) // 4 * 4 */
+ * @when compact and acc_bits > 23 and weight_shift == 0 and acc_bits <= 30 @pack w: O/8! I/4! o8 i4 : s8
+ * @pack b: O/8! o8 : s32 @scratch (inputs + 3) // 4 * 4 @order rows 8 */
 #include "edgekit/contracts/dense_int.h"
 
 static EK_SHARED void EK_FN_run(const EK_X *x, const EK_W *w, const int32_t *b, const int32_t *m,

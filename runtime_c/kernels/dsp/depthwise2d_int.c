@@ -2,19 +2,30 @@
  * padded: see depthwise_chw_dsp.h. Rows of the plane are those of the image or its columns, whichever have fewer
  * pairs of results. Where the result has half as many rows, it takes two planes of half the height, one after the
  * other: results of the first, even if they lie over x, do not reach what the second reads.
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule tfl tfl_up e e_wide=e
+ * @for X=s8 W=s8 Y=s8 S=s32 @rule tfl tfl_up e e_wide=e
  * @when in_c == out_c and k_h == 3 and k_w == 3 and dilation_h == 1 and dilation_w == 1
- * @when stride_h == stride_w and stride_h <= 2
- * @when acc_bits + weight_shift <= 30 and weight_shift <= 7
- * @pack w: O HWI : s16 x{2 << weight_shift}
- * @pack b: O : s32 x{2 << weight_shift}
+ * @when stride_h == stride_w and stride_h <= 2 and acc_bits + weight_shift <= 30 and weight_shift <= 7
+ * @pack w: O HWI : s16 x{2 << weight_shift} @pack b: O : s32 x{2 << weight_shift}
  * @pack e: O : s8 x-1 +-{1 + weight_shift}
- * @order channels
  * @scratch 2 * ((2 * ((out_h + 1) // 2) + 1) * (4 * ((out_w + 1) // 2) + 2)
  * @scratch if stride_h == 2 and (out_h + 1) // 2 * out_w <= (2 * ((out_h + 1) // 2) - pad_top) * in_w else
  * @scratch max(((out_h - 1) * stride_h + 3) * (2 * ((out_w + 1) // 2) * stride_h + 2),
- * @scratch ((out_w - 1) * stride_h + 3) * (2 * ((out_h + 1) // 2) * stride_h + 2))) */
+ * @scratch ((out_w - 1) * stride_h + 3) * (2 * ((out_h + 1) // 2) * stride_h + 2))) @order channels
+ * @count half: (out_h + 1) // 2
+ * @count start: 2 * half - pad_top
+ * @count cut: stride_h == 2 and half * out_w <= start * in_w
+ * @count turned: not cut and out_h * ((out_w + 1) // 2) > out_w * half
+ * @count planes: batch * in_c * (1 + (cut and out_h > 1))
+ * @count pairs: batch * in_c * (out_w * half if turned else out_h * ((out_w + 1) // 2))
+ * @count length: min(in_h, 2 * half * stride_h + 2 - pad_top) if turned
+ * @count length: else min(in_w, (out_w + 1) // 2 * 2 * stride_h + 2 - pad_left)
+ * @count rows: batch * in_c * (min(in_w, (out_w - 1) * stride_h + 3 - pad_left) if turned
+ * @count rows: else min(in_h, start + 1) + (out_h > 1) * min(in_h - start, 2 * (out_h - half) + 1) if cut
+ * @count rows: else min(in_h, (out_h - 1) * stride_h + 3 - pad_top))
+ * @count fours: rows * (length // 4)
+ * @count singles: rows * (length % 4)
+ * @count result rows: batch * in_c * (out_w if turned else out_h)
+ * @work calls, clamped outputs, fours, pairs, planes, result rows, rows, singles */
 #include "edgekit/contracts/depthwise2d_int.h"
 
 /* One direction of the image. */

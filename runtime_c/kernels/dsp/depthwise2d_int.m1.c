@@ -1,30 +1,25 @@
 /* Depthwise convolution of int8 with windows of any size with DSP instructions: four channels of a pixel at once, see
  * depthwise_dsp.h. The cells of each window are found first; those outside of x are in the border, and those that end with x
  * are copied.
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule tfl tfl_up e e_wide=e
+ * @for X=s8 W=s8 Y=s8 S=s32 @rule tfl tfl_up e e_wide=e
  * @when in_c == out_c and acc_bits + weight_shift <= 30 and weight_shift <= 7
- * @pack w: O/4! HWI o4(0213) : s16 x{2 << weight_shift}
- * @pack b: O/4! o4 : s32 x{2 << weight_shift}
+ * @pack w: O/4! HWI o4(0213) : s16 x{2 << weight_shift} @pack b: O/4! o4 : s32 x{2 << weight_shift}
  * @pack e: O : s8 x-1 +-{1 + weight_shift}
  * @scratch 4 * k_h * k_w + (in_c + 3) // 4 * 4 * (1 if in_c % 4 == 0 else 1 + min(k_h * k_w, 3 // in_c + 1))
- * @order pixels 4 */
+ * @order pixels 4
+ * @work clamped outputs, lines, padded outputs, padded products, parted window lines
+ * @work products by 64 outputs, scratch */
 /* Depthwise convolution of int8 and weights of four bits with DSP instructions: there are few, and they are stored in
  * 16 bits.
- * @as dsp/depthwise2d_int.m1_nibbles
- * @for X=s8 W=s4 Y=s8 S=s32
- * @rule tfl tfl_up e
- * @when in_c == out_c and acc_bits <= 30 and (most_exponent < 0 or most_exponent > 32)
- * @pack w: O/4! HWI o4(0213) : s16 x2
- * @pack b: O/4! o4 : s32 x2
- * @pack e: O : s8 x-1 +-1
- * @order pixels 4 */
+ * @as dsp/depthwise2d_int.m1_nibbles W=s4 @without when @rule tfl tfl_up e
+ * @when acc_bits <= 30 and (most_exponent < 0 or most_exponent > 32) and in_c == out_c
+ * @pack w: O/4! HWI o4(0213) : s16 x2 @pack b: O/4! o4 : s32 x2 @pack e: O : s8 x-1 +-1
+ * @work clamped outputs, lines, padded products, paired outputs, parted window lines, parted windows
+ * @work products by 64 outputs */
 /* Depthwise convolution of int8 with DSP instructions, results of 16 bits.
- * @as dsp/depthwise2d_int.m1_s8_s16
- * @for X=s8 W=s8 Y=s16 S=s32
- * @rule e=e_s8_s16 e_wide=e_s8_s16
- * @when in_c == out_c and acc_bits + weight_shift <= 30 and weight_shift <= 7
- * @order pixels 4 */
+ * @as dsp/depthwise2d_int.m1_s8_s16 Y=s16 @rule e=e_s8_s16 e_wide=e_s8_s16
+ * @work clamped outputs, lines, padded outputs, padded products, parted window lines, parted windows
+ * @work products by 64 outputs */
 #include "edgekit/contracts/depthwise2d_int.h"
 
 static EK_SHARED void EK_FN_run(const int8_t *x, const EK_W *w, const int32_t *b, const int32_t *m,

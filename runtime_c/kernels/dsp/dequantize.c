@@ -1,5 +1,5 @@
 /* int8 to reals with DSP instructions: see elementwise_dsp.h. Four numbers a turn.
- * @for A=s8 */
+ * @for A=s8 @work inputs, positions */
 #include "edgekit/contracts/dequantize.h"
 
 static EK_SHARED void EK_FN_run(const int8_t *x, float *y, const struct EK_STRUCT *p)

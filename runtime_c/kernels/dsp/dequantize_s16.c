@@ -1,6 +1,5 @@
 /* int16 to reals with DSP instructions: see elementwise_dsp.h. Two numbers a turn.
- * @for A=s16
- * @when zero == 0 */
+ * @for A=s16 @when zero == 0 */
 #include "edgekit/contracts/dequantize.h"
 
 static EK_SHARED void EK_FN_run(const int16_t *x, float *y, const struct EK_STRUCT *p)

@@ -1,68 +1,24 @@
 /* Fully connected layer of several rows that were quantized in this run, two at a time, with DSP instructions and an FPU:
  * see dynamic_two_rows_dsp.h. An odd last row is computed twice, at the same address.
  * @for W=s8 C=f32
- * @when rows > 1
- * @when group % 16 == 0 or group == inputs
- * @when group <= 512 and least_weight > -128
- * @pack w: O/4! I/16! i16/2(021346578a9bcedf) o4/2 i2 o2 : carry s8
- * @pack scale: O/4! I o4
- * @pack b: O/4! o4
- * @scratch 4 * ((inputs + 15) // 16 * 16) + 36 * ((inputs + group - 1) // group)
- * @work products 1.8 */
+ * @when rows > 1 and (group % 16 == 0 or group == inputs) and group <= 512 and least_weight > -128
+ * @pack w: O/4! I/16! i16/2(021346578a9bcedf) o4/2 i2 o2 : carry s8 @pack scale: O/4! I o4
+ * @pack b: O/4! o4 @scratch 4 * ((inputs + 15) // 16 * 16) + 36 * ((inputs + group - 1) // group)
+ * @work products 1.8, inputs, odd outputs, paired outputs, paired products, positions, scratch */
 /* Scales in f16.
- * @as dsp/dynamic_dense.two_rows_s8_f16 s8f32=s8f16
- * @for W=s8 C=f16
- * @when rows > 1
- * @when group % 16 == 0 or group == inputs
- * @when group <= 512 and least_weight > -128
- * @pack w: O/4! I/16! i16/2(021346578a9bcedf) o4/2 i2 o2 : carry s8
- * @pack scale: O/4! I o4
- * @pack b: O/4! o4
- * @scratch 4 * ((inputs + 15) // 16 * 16) + 36 * ((inputs + group - 1) // group)
- * @work products 1.8 */
+ * @as dsp/dynamic_dense.two_rows_s8_f16 C=f16 s8f32=s8f16
+ * @work products 1.8, paired outputs, paired products, positions */
 /* Scales in bf16.
- * @as dsp/dynamic_dense.two_rows_s8_bf16 s8f32=s8bf16
- * @for W=s8 C=bf16
- * @when rows > 1
- * @when group % 16 == 0 or group == inputs
- * @when group <= 512 and least_weight > -128
- * @pack w: O/4! I/16! i16/2(021346578a9bcedf) o4/2 i2 o2 : carry s8
- * @pack scale: O/4! I o4
- * @pack b: O/4! o4
- * @scratch 4 * ((inputs + 15) // 16 * 16) + 36 * ((inputs + group - 1) // group)
- * @work products 1.8 */
+ * @as dsp/dynamic_dense.two_rows_s8_bf16 C=bf16 s8f32=s8bf16 @work products 1.8 */
 /* Weights of 4 bits, scales in f32.
- * @as dsp/dynamic_dense.two_rows_s4_f32 s8f32=s4f32
- * @for W=s4 C=f32
- * @when rows > 1
- * @when group % 16 == 0 or group == inputs
- * @when group <= 512
- * @pack w: O/4! I/16! i16(021346578a9bcedf) o4 : excess u4
- * @pack scale: O/4! I o4
- * @pack b: O/4! o4
- * @scratch 4 * ((inputs + 15) // 16 * 16) + 36 * ((inputs + group - 1) // group)
- * @work products 1.8 */
+ * @as dsp/dynamic_dense.two_rows_s4_f32 W=s4 s8f32=s4f32 @without when least_weight > -128
+ * @pack w: O/4! I/16! i16(021346578a9bcedf) o4 : excess u4 @work products 1.8 */
 /* Weights of 4 bits, scales in f16.
- * @as dsp/dynamic_dense.two_rows_s4_f16 s8f32=s4f16
- * @for W=s4 C=f16
- * @when rows > 1
- * @when group % 16 == 0 or group == inputs
- * @when group <= 512
- * @pack w: O/4! I/16! i16(021346578a9bcedf) o4 : excess u4
- * @pack scale: O/4! I o4
- * @pack b: O/4! o4
- * @scratch 4 * ((inputs + 15) // 16 * 16) + 36 * ((inputs + group - 1) // group)
- * @work products 1.8 */
+ * @as dsp/dynamic_dense.two_rows_s4_f16 C=f16 s8f32=s4f16 like dsp/dynamic_dense.two_rows_s4_f32
+ * @work products 1.8, odd outputs, paired outputs, paired products, positions, products by 64 outputs
+ * @work scratch */
 /* Weights of 4 bits, scales in bf16.
- * @as dsp/dynamic_dense.two_rows_s4_bf16 s8f32=s4bf16
- * @for W=s4 C=bf16
- * @when rows > 1
- * @when group % 16 == 0 or group == inputs
- * @when group <= 512
- * @pack w: O/4! I/16! i16(021346578a9bcedf) o4 : excess u4
- * @pack scale: O/4! I o4
- * @pack b: O/4! o4
- * @scratch 4 * ((inputs + 15) // 16 * 16) + 36 * ((inputs + group - 1) // group)
+ * @as dsp/dynamic_dense.two_rows_s4_bf16 C=bf16 s8f32=s4bf16 like dsp/dynamic_dense.two_rows_s4_f32
  * @work products 1.8 */
 #include "edgekit/contracts/dynamic_dense.h"
 #include "edgekit/simd/cortex_m/dynamic_two_rows_dsp.h"

@@ -1,9 +1,7 @@
 /* Fully connected layer of what was quantized in this run, with DSP instructions: four outputs of a row advance together,
  * four products each.
- * @pack w: O/4! I/4! o4 i4
- * @pack sums: O/4! o4
- * @pack scale: O/4! o4
- * @pack b: O/4! o4 */
+ * @pack w: O/4! I/4! o4 i4 @pack sums: O/4! o4 @pack scale: O/4! o4 @pack b: O/4! o4
+ * @work calls, outputs, padded outputs, padded products, positions */
 #include "edgekit/contracts/dynamic_quantize_dense.h"
 #include "edgekit/simd/cortex_m/elementwise_dsp.h"
 

@@ -1,15 +1,13 @@
 /* Rows of a table of bytes with a scale for each group, which lies as a layer for DSP instructions reads it, too: in fours
  * of a row, the first and the third, then the second and the fourth, and pairs of rows side by side.
- * @also gather_groupwise_symmetric
- * @for W=s8
- * @when carry
+ * @for W=s8 @also gather_groupwise_symmetric @when carry
  * @pack w: O/{block}!{last} I/16! i16/2(021346578a9bcedf) o{block}/2 i2 o2 : carry s8
- * @pack scale: O/{block}!{last} I o{block}
- * @pack zero: O/{block}!{last} I o{block} */
+ * @pack scale: O/{block}!{last} I o{block} @pack zero: O/{block}!{last} I o{block}
+ * @work calls, outputs, padded products, positions, rest cells */
 #include "edgekit/contracts/gather_groupwise.h"
 
 EK_KERNEL void EK_FN(const EK_W *EK_RESTRICT w, const EK_C *EK_RESTRICT scale,
-    EK_ZERO(const EK_Z *EK_RESTRICT zero, ) const EK_I *EK_RESTRICT index, EK_T *EK_RESTRICT y,
+    EK_IF_ZERO(const EK_Z *EK_RESTRICT zero, ) const EK_I *EK_RESTRICT index, EK_T *EK_RESTRICT y,
     const struct EK_STRUCT *p)
 {
     const int32_t groups = (p->n + p->group - 1) / p->group, length = (p->n + 15) / 16 * 16;
@@ -26,7 +24,7 @@ EK_KERNEL void EK_FN(const EK_W *EK_RESTRICT w, const EK_C *EK_RESTRICT scale,
             EK_T_ACC v = row[at];
             if (within % 2 != 0 && row[at - 1] < 0)
                 v += 1; /* the pair's lower byte took it */
-            EK_ZERO(v -= EK_LOAD_Z(EK_AT_Z(zero, of_row + i / p->group * width));)
+            EK_IF_ZERO(v -= EK_LOAD_Z(EK_AT_Z(zero, of_row + i / p->group * width));)
             *y++ = EK_STORE_T(v * EK_LOAD_C(scale[of_row + i / p->group * width]));
         }
     }

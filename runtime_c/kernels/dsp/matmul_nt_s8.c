@@ -1,5 +1,6 @@
 /* int8 matrix product with transposed b, with DSP instructions. Two rows and two columns advance together, four
- * products of differences from the zero points each: see elementwise_dsp.h. */
+ * products of differences from the zero points each: see elementwise_dsp.h.
+ * @work inputs, outputs, positions, products */
 #include "edgekit/contracts/matmul_nt_s8.h"
 #include "edgekit/loops/matrices.h"
 

@@ -1,6 +1,6 @@
 /* int8 matrix product with DSP instructions. Two rows and four columns advance together, two products of differences
  * from the zero points each: see elementwise_dsp.h.
- * @when b_column == 1 */
+ * @when b_column == 1 @work inputs, outputs, products, products by 64 outputs, short row cells */
 #include "edgekit/contracts/matmul_s8.h"
 #include "edgekit/loops/matrices.h"
 

@@ -1,5 +1,7 @@
 /* Largest int8 of windows with DSP instructions: see pool_dsp.h. Four channels of a pixel advance together.
- * @for T=s8 */
+ * @for T=s8
+ * @work inputs, lines, positions, products beside 16-vectors, tap cells beside 16-vectors
+ * @work tap cells beside 4-vectors, whole line blocks, window 16-vectors */
 #include "edgekit/contracts/pool2d.h"
 
 static EK_SHARED void EK_FN_run(const int8_t *x, int8_t *y, const struct EK_STRUCT *p)

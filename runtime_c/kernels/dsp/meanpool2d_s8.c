@@ -1,6 +1,7 @@
 /* int8 mean of windows by rule E with DSP instructions: see pool_dsp.h. Eight channels of a pixel advance together.
- * @when k_h * k_w <= 256 and lo == -128 and hi == 127
- * @order pixels 8 */
+ * @when k_h * k_w <= 256 and lo == -128 and hi == 127 @order pixels 8
+ * @work calls, inputs, outputs, products by 16-vectors, tap cells beside 16-vectors
+ * @work tap cells beside 4-vectors, whole line blocks, window 16-vectors */
 #include "edgekit/contracts/meanpool2d_s8.h"
 
 static EK_SHARED void EK_FN_run(const int8_t *x, int8_t *y, const struct EK_STRUCT *p)

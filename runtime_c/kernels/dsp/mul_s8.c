@@ -1,5 +1,6 @@
 /* int8 product by rule E with DSP instructions: see elementwise_dsp.h.
- * @when sa[5] == 1 and sb[5] == 1 and lo == -128 and hi == 127 and exponent > 32 */
+ * @when sa[5] == 1 and sb[5] == 1 and lo == -128 and hi == 127 and exponent > 32
+ * @work calls, outputs, positions */
 #include "edgekit/contracts/mul_s8.h"
 #include "edgekit/loops/rows.h"
 

@@ -1,6 +1,6 @@
 /* int8 normalization of rows with DSP instructions. Only the high word of a product matters, once its shift is 33 or
  * more: differences are at most 2^7 roots of the sum behind the root, so that they have room to go there.
- * @when digits <= 16 */
+ * @when digits <= 16 @work calls, inputs, positions */
 #include "edgekit/contracts/norm_s8.h"
 
 static EK_SHARED void EK_FN_row(const int8_t *x, const uint8_t *seed, const int16_t *g, const int32_t *b,

@@ -1,5 +1,5 @@
 /* Rows as int8, each over its own range, four numbers at a time: see quantize_rows_dsp.h.
- * @when n % 4 == 0 */
+ * @when n % 4 == 0 @work calls, outputs, positions */
 #include "edgekit/contracts/quantize_rows.h"
 #include "edgekit/math/bits.h"
 #include "edgekit/simd/cortex_m/quantize_rows_dsp.h"

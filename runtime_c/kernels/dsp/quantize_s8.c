@@ -1,9 +1,8 @@
 /* Reals to int8, halves to the even integer. A number less than 2^22 that is added to 1.5 2^23 leaves its integer in
  * the last bits of the sum; larger ones are larger integers there, too, and saturate.
- * @for Y=s8 */
+ * @for Y=s8 @work inputs, rest cells */
 /* Reals to int16, halves to the even integer.
- * @as dsp/quantize_s16 byte=half
- * @for Y=s16 */
+ * @as dsp/quantize_s16 Y=s16 byte=half @work inputs */
 #include "edgekit/contracts/quantize.h"
 
 static EK_SHARED void EK_FN_run(const float *x, EK_Y *y, const struct EK_STRUCT *p)

@@ -1,9 +1,8 @@
 /* Reals to int8, halves away from zero. A fraction in halves is -1, 0 or 1 without its own fraction. What leaves 32
  * bits saturates, and NaN is converted to 0.
- * @for Y=s8 */
+ * @for Y=s8 @work inputs */
 /* Reals to int16, halves away from zero.
- * @as dsp/quantize_tfl_s16 byte=half
- * @for Y=s16 */
+ * @as dsp/quantize_tfl_s16 Y=s16 byte=half */
 #include "edgekit/contracts/quantize.h"
 
 static EK_SHARED void EK_FN_run(const float *x, EK_Y *y, const struct EK_STRUCT *p)

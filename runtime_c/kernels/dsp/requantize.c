@@ -1,7 +1,6 @@
 /* int16 to int8 by rule E with DSP instructions. Of a multiplier times half a word 32 of 48 bits are kept, which are
  * all that matter.
- * @for A=s16 Y=s8
- * @when x_zero == 0 and exponent > 32 and exponent <= 46 */
+ * @for A=s16 Y=s8 @when x_zero == 0 and exponent > 32 and exponent <= 46 @work inputs, positions */
 #include "edgekit/contracts/requantize.h"
 
 static EK_SHARED void EK_FN_run(const int16_t *x, int8_t *y, const struct EK_STRUCT *p)

@@ -1,6 +1,6 @@
 /* int8 filter by rule E with DSP instructions. The sums of four results stay in registers; they start with what the
  * zero point takes off.
- * @when exponent > 32 and lo == -128 and hi == 127 */
+ * @when exponent > 32 and lo == -128 and hi == 127 @work filter taps, products */
 #include "edgekit/contracts/resample_s8.h"
 
 /* All results of one position. */

@@ -1,4 +1,5 @@
-/* int8 softmax with DSP instructions. */
+/* int8 softmax with DSP instructions.
+ * @work calls, inputs, positions, rest cells */
 #include "edgekit/contracts/softmax_s8.h"
 
 static EK_SHARED void EK_FN_row(const int8_t *x, const uint16_t *e, int8_t *y, const int32_t n)

@@ -1,4 +1,5 @@
-/* int8 softmax by TFLite's rule with DSP instructions. Exponentials are positive, so that halves go up. */
+/* int8 softmax by TFLite's rule with DSP instructions. Exponentials are positive, so that halves go up.
+ * @work inputs, positions */
 #include "edgekit/contracts/softmax_s8_tfl.h"
 
 static EK_SHARED void EK_FN_row(const int8_t *x, const int32_t *e, int8_t *y, const int32_t n)

@@ -1,4 +1,5 @@
-/* int8 function by table. Four numbers a turn: compilers for small processors do not unroll loops. */
+/* int8 function by table. Four numbers a turn: compilers for small processors do not unroll loops.
+ * @work inputs, positions */
 #include "edgekit/contracts/table_s8.h"
 
 static EK_SHARED void EK_FN_run(const int8_t *x, const int8_t *middle, int8_t *y, int32_t count)

@@ -1,6 +1,6 @@
 /* int8 sum or mean of dimensions with DSP instructions: see pool_dsp.h. Eight results that lie side by side advance
  * together.
- * @when x_n[4] == 1 */
+ * @when x_n[4] == 1 @work calls, inputs, outputs */
 #include "edgekit/contracts/total_s8.h"
 
 /* The sums of `count` results, 1 to 8: sums of 256 cells fit into 16 bits. */

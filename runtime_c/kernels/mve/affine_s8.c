@@ -1,5 +1,5 @@
 /* int8 sum or difference by rule E with Helium. Four numbers that lie side by side at once.
- * @when sa[5] == 1 and sb[5] == 1 and lo == -128 and hi == 127 */
+ * @when sa[5] == 1 and sb[5] == 1 and lo == -128 and hi == 127 @work outputs, positions */
 #include "edgekit/contracts/affine_s8.h"
 #include "edgekit/loops/rows.h"
 

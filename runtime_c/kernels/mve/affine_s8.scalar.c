@@ -1,5 +1,6 @@
 /* int8 sum or difference by rule E with Helium, of rows and one number each. Four numbers at once.
- * @when sa[5] == 1 and sb[5] == 0 and lo == -128 and hi == 127 */
+ * @when sa[5] == 1 and sb[5] == 0 and lo == -128 and hi == 127
+ * @work calls, inputs, long row blocks, positions, short row cells */
 #include "edgekit/contracts/affine_s8.h"
 #include "edgekit/loops/rows.h"
 

@@ -1,6 +1,7 @@
 /* int8 average pooling with Helium: see window_cells.h. Eight channels of a pixel advance together.
- * @when k_h * k_w <= 256
- * @order pixels 8 */
+ * @when k_h * k_w <= 256 @order pixels 8
+ * @work lines, output window lines, outputs, positions, products beside 16-vectors
+ * @work tap cells beside 16-vectors, whole line blocks */
 #include "edgekit/contracts/avgpool2d_s8.h"
 
 EK_KERNEL void EK_FN(const int8_t *x, int8_t *y, const struct EK_STRUCT *p)

@@ -1,8 +1,7 @@
 /* Attention to the filled rows of a cache with Helium: see attention_mve.h. Sixty-four keys at a time, in one pass (online
  * softmax): where one of them is the largest so far, what is summed up already is scaled down. Nothing is fused, so that results
  * have the bits of portable C.
- * @for T=f32
- * @when size % 4 == 0 and values % 4 == 0 */
+ * @for T=f32 @when size % 4 == 0 and values % 4 == 0 @work positions, products, query cells, scores */
 #include "edgekit/contracts/cached_attention.h"
 #include "edgekit/simd/cortex_m/attention_mve.h"
 

@@ -1,5 +1,5 @@
 /* Attention to the filled rows of a cache of int8 with Helium, 64 keys at a time: see attention_s8_mve.h.
- * @when values % 4 == 0 */
+ * @when values % 4 == 0 @work calls, products, query cells, scores */
 #include "edgekit/contracts/cached_attention_s8.h"
 #include "edgekit/simd/cortex_m/attention_s8_mve.h"
 

@@ -1,24 +1,17 @@
 /* Convolution of int8 with Helium: the windows of two pixels are gathered, then four outputs of both are computed at
  * once: see gemm_mve.h. Windows are read in blocks of 16: what is too much meets weights of 0.
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule e e_wide=e_up tfl tfl_up
+ * @for X=s8 W=s8 Y=s8 S=s32 @rule e e_wide=e_up tfl tfl_up
  * @when step_c == 1 and (groups == 1 or out_c // groups % 4 == 0)
- * @when most_exponent <= 0 or least_exponent + weight_shift > 31
- * @when most_exponent <= 0 or acc_bits + weight_shift <= 31
- * @pack w: G O/4! HWI/16! o4 hwi16
- * @pack b: O/4! o4
- * @pack m: O/4! o4
- * @pack e: O/4! o4
- * @scratch 32 * ((k_h * k_w * (in_c // groups) + 15) // 16)
- * @order windows 2 */
+ * @when (most_exponent <= 0 or least_exponent + weight_shift > 31)
+ * @when (most_exponent <= 0 or acc_bits + weight_shift <= 31) @pack w: G O/4! HWI/16! o4 hwi16
+ * @pack b: O/4! o4 @pack m: O/4! o4 @pack e: O/4! o4
+ * @scratch 32 * ((k_h * k_w * (in_c // groups) + 15) // 16) @order windows 2
+ * @work calls, output windows, paired outputs, paired products, parted cells inside, parted window lines
+ * @work positions, whole line blocks */
 /* Convolution of int8 with Helium, results of 16 bits.
- * @as mve/conv2d_int.dot_s8_s16
- * @for X=s8 W=s8 Y=s16 S=s32
- * @rule e=e_s8_s16 e_wide=e_up_s8_s16
- * @when step_c == 1 and (groups == 1 or out_c // groups % 4 == 0)
- * @when most_exponent <= 0 or least_exponent + weight_shift > 31
- * @when most_exponent <= 0 or acc_bits + weight_shift <= 31
- * @order windows 2 */
+ * @as mve/conv2d_int.dot_s8_s16 Y=s16 @rule e=e_s8_s16 e_wide=e_up_s8_s16
+ * @work calls, output windows, paired outputs, paired products, parted window lines, parted windows
+ * @work positions, whole line blocks */
 #include "edgekit/contracts/conv2d_int.h"
 
 static EK_SHARED void EK_FN_run(const int8_t *x, const int8_t *w, const int32_t *b, const int32_t *m,

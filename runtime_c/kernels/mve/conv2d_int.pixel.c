@@ -1,28 +1,15 @@
 /* Convolution of int8 with windows of one cell with Helium: see gemm_mve.h. Those of two pixels are copied: y may lie
  * over them.
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule e e_wide=e_up tfl tfl_up
- * @when k_h == 1 and k_w == 1 and groups == 1 and step_c == 1
- * @when pad_top == 0 and (out_h - 1) * stride_h < in_h
- * @when pad_left == 0 and (out_w - 1) * stride_w < in_w
- * @when most_exponent <= 0 or least_exponent + weight_shift > 31
- * @when most_exponent <= 0 or acc_bits + weight_shift <= 31
- * @pack w: O/4! HWI/16! o4 hwi16
- * @pack b: O/4! o4
- * @pack m: O/4! o4
- * @pack e: O/4! o4
- * @scratch 32 * ((in_c + 15) // 16)
- * @order windows 2 */
+ * @for X=s8 W=s8 Y=s8 S=s32 @rule e e_wide=e_up tfl tfl_up
+ * @when k_h == 1 and k_w == 1 and groups == 1 and step_c == 1 and pad_top == 0
+ * @when (out_h - 1) * stride_h < in_h and pad_left == 0 and (out_w - 1) * stride_w < in_w
+ * @when (most_exponent <= 0 or least_exponent + weight_shift > 31)
+ * @when (most_exponent <= 0 or acc_bits + weight_shift <= 31) @pack w: O/4! HWI/16! o4 hwi16
+ * @pack b: O/4! o4 @pack m: O/4! o4 @pack e: O/4! o4 @scratch 32 * ((in_c + 15) // 16) @order windows 2
+ * @work calls, lines, paired outputs, paired products, positions, whole line blocks */
 /* Convolution with windows of one cell of int8 with Helium, results of 16 bits.
- * @as mve/conv2d_int.pixel_s8_s16
- * @for X=s8 W=s8 Y=s16 S=s32
- * @rule e=e_s8_s16 e_wide=e_up_s8_s16
- * @when k_h == 1 and k_w == 1 and groups == 1 and step_c == 1
- * @when pad_top == 0 and (out_h - 1) * stride_h < in_h
- * @when pad_left == 0 and (out_w - 1) * stride_w < in_w
- * @when most_exponent <= 0 or least_exponent + weight_shift > 31
- * @when most_exponent <= 0 or acc_bits + weight_shift <= 31
- * @order windows 2 */
+ * @as mve/conv2d_int.pixel_s8_s16 Y=s16 @rule e=e_s8_s16 e_wide=e_up_s8_s16
+ * @work calls, paired outputs, paired products, positions, whole line blocks */
 #include "edgekit/contracts/conv2d_int.h"
 
 static EK_SHARED void EK_FN_run(const int8_t *x, const int8_t *w, const int32_t *b, const int32_t *m,

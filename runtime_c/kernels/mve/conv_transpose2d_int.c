@@ -1,16 +1,15 @@
 /* Transposed convolution of int8 with Helium: see gemm_mve.h. Results whose places leave the same rest by the
  * strides, a phase, add up the same taps: each phase is a convolution, of which the windows of two pixels are
  * gathered. What weights make of the zero point of x comes off the biases first, phase by phase.
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule e tfl tfl_up
+ * @for X=s8 W=s8 Y=s8 S=s32 @rule e tfl tfl_up
  * @when (groups == 1 or out_c // groups % 4 == 0) and (most_exponent <= 0 or least_exponent > 32)
  * @when dilation_h == 1 and dilation_w == 1 and k_h >= stride_h and k_w >= stride_w
- * @pack w: phases {stride_h}x{stride_w} G O/4! HWI/16! o4 hwi16
- * @pack b: O/4! o4
- * @pack m: O/4! o4
+ * @pack w: phases {stride_h}x{stride_w} G O/4! HWI/16! o4 hwi16 @pack b: O/4! o4 @pack m: O/4! o4
  * @pack e: O/4! o4
  * @scratch 32 * ((((k_h - 1) // stride_h + 1) * ((k_w - 1) // stride_w + 1) * (in_c // groups) + 15) // 16)
- * @scratch + (out_c // groups + 3) // 4 * 16 */
+ * @scratch + (out_c // groups + 3) // 4 * 16
+ * @work calls, outputs, padded outputs, padded products, parted window lines, positions, weights
+ * @work whole line blocks */
 #include "edgekit/contracts/conv_transpose2d_int.h"
 
 /* Of a phase: its first taps, and the place in y of the first of its results. */

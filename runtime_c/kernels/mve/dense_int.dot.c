@@ -1,27 +1,16 @@
 /* Fully connected layer of int8 with Helium: two rows, or one, and four outputs at once, see ek_mve_sums_2x4.
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule e e_wide=e_up tfl once once_up
- * @when rule != "once_up" or most_exponent < -1
- * @when most_exponent <= 0 or least_exponent + weight_shift > 31
- * @when most_exponent <= 0 or acc_bits + weight_shift <= 31
- * @pack w: O/4! I/16! o4 i16
- * @pack b: O/4! o4
- * @pack m: O/4! o4
- * @pack e: O/4! o4
- * @order rows 4 2 */
+ * @for X=s8 W=s8 Y=s8 S=s32 @rule e e_wide=e_up tfl once once_up
+ * @when (rule != "once_up" or most_exponent < -1)
+ * @when (most_exponent <= 0 or least_exponent + weight_shift > 31)
+ * @when (most_exponent <= 0 or acc_bits + weight_shift <= 31) @pack w: O/4! I/16! o4 i16 @pack b: O/4! o4
+ * @pack m: O/4! o4 @pack e: O/4! o4 @order rows 4 2
+ * @work calls, padded outputs, padded products, paired products, products */
 /* Fully connected layer of int8 with Helium, ratios below 1/4.
- * @as mve/dense_int.dot_right
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule once=once_right
- * @when most_exponent < -1
- * @order rows 4 2 */
+ * @as mve/dense_int.dot_right @without when @rule once=once_right @when most_exponent < -1
+ * @work outputs, padded products, paired products, positions */
 /* Fully connected layer of int8 with Helium, results of 16 bits.
- * @as mve/dense_int.dot_s8_s16
- * @for X=s8 W=s8 Y=s16 S=s32
- * @rule e e_wide=e_up
- * @when most_exponent <= 0 or least_exponent + weight_shift > 31
- * @when most_exponent <= 0 or acc_bits + weight_shift <= 31
- * @order rows 4 2 */
+ * @as mve/dense_int.dot_s8_s16 Y=s16 @without when rule != "once_up" or most_exponent < -1
+ * @rule e e_wide=e_up @work calls, outputs, padded products, products, weights */
 #include "edgekit/contracts/dense_int.h"
 
 /* Four outputs from `first` on, at most `count` of them, of one row, or of two. */

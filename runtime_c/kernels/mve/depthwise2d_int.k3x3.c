@@ -1,15 +1,15 @@
 /* Depthwise convolution of int8 of 3x3 taps with Helium: channel by channel, see depthwise_k3x3_mve.h. All rows
  * of small images are computed at a time, of others about 64 columns.
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule e tfl tfl_up
- * @when in_c == out_c and k_h == 3 and k_w == 3 and dilation_h == 1 and dilation_w == 1
- * @when stride_h == 1 and stride_w == 1 and pad_left == 1 and out_w == in_w and lo == -128
- * @when 2 * max(in_w, 64) * in_c < 65536 or (out_h + 1) * (in_w + 1) * max(in_c, 100) <= 65536
- * @when most_exponent <= 0 or least_exponent > 32
- * @pack w: O W H/4! I h4
+ * @for X=s8 W=s8 Y=s8 S=s32 @rule e tfl tfl_up
+ * @when in_c == out_c and k_h == 3 and k_w == 3 and dilation_h == 1 and dilation_w == 1 and stride_h == 1
+ * @when stride_w == 1 and pad_left == 1 and out_w == in_w and lo == -128
+ * @when (2 * max(in_w, 64) * in_c < 65536 or (out_h + 1) * (in_w + 1) * max(in_c, 100) <= 65536)
+ * @when (most_exponent <= 0 or least_exponent > 32) @pack w: O W H/4! I h4
  * @scratch ((out_h + 1) // 2 if (out_h + 1) * (in_w + 1) * max(in_c, 100) <= 65536 else max(1, 64 // (in_w + 1)))
  * @scratch * (8 * in_w + 24) + 64
- * @order planes {out_h if (out_h + 1) * (in_w + 1) * max(in_c, 100) <= 65536 else 2 * max(1, 64 // (in_w + 1))} */
+ * @order planes {out_h if (out_h + 1) * (in_w + 1) * max(in_c, 100) <= 65536 else 2 * max(1, 64 // (in_w + 1))}
+ * @work lines, odd outputs, positions, products by 16 outputs, products of row ends, tap 4-vectors
+ * @work weights */
 #include "edgekit/contracts/depthwise2d_int.h"
 
 /* Four rows of x for each pair of rows of y, from row `top` on; NULL where x has none. */

@@ -1,20 +1,17 @@
 /* Depthwise convolution of int8 with Helium: 16 channels of a pixel at once, see depthwise_mve.h. The cells of each window are
  * found first; those outside of x are in the border, and those that end with x are copied.
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule e tfl tfl_up
+ * @for X=s8 W=s8 Y=s8 S=s32 @rule e tfl tfl_up
  * @when in_c == out_c and least_weight > -128 and (most_exponent <= 0 or least_exponent > 32)
- * @pack w: O/16! HWI o16
- * @pack b: O/16! o16(048c26ae159d37bf)
- * @pack m: O/16! o16(048c26ae159d37bf)
+ * @pack w: O/16! HWI o16 @pack b: O/16! o16(048c26ae159d37bf) @pack m: O/16! o16(048c26ae159d37bf)
  * @pack e: O/16! o16(048c26ae159d37bf)
  * @scratch 4 * k_h * k_w + (in_c + 15) // 16 * 16 * (1 if in_c % 16 == 0 else 1 + min(k_h * k_w, 15 // in_c + 1))
- * @order pixels 16 */
+ * @order pixels 16
+ * @work lines, padded products, paired outputs, parted window lines, products by 64 outputs
+ * @work products of row pairs, scratch */
 /* Depthwise convolution of int8 and weights of four bits with Helium: there are few, and they are stored in 8 bits.
- * @as mve/depthwise2d_int.m1_nibbles
- * @for X=s8 W=s4 Y=s8 S=s32
- * @rule e tfl
- * @when in_c == out_c and least_weight > -128 and (most_exponent <= 0 or least_exponent > 32)
- * @order pixels 16 */
+ * @as mve/depthwise2d_int.m1_nibbles W=s4 @rule e tfl
+ * @work calls, lines, padded products, paired outputs, parted window lines, parted windows
+ * @work products by 64 outputs */
 #include "edgekit/contracts/depthwise2d_int.h"
 
 static EK_SHARED void EK_FN_run(const int8_t *x, const int8_t *w, const int32_t *b, const int32_t *m,

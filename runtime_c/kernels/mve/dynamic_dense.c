@@ -1,56 +1,23 @@
 /* Fully connected layer of a row that was quantized in this run, with Helium: see dynamic_rows_mve.h.
- * @for W=s8 C=f32
- * @when group >= inputs or group % 16 == 0 and (inputs + 15) // 16 * 16 % group == 0
- * @pack w: O/4! I/16! o4 i16
- * @pack scale: O/4! I o4
- * @pack b: O/4! o4
+ * @for W=s8 C=f32 @when group >= inputs or group % 16 == 0 and (inputs + 15) // 16 * 16 % group == 0
+ * @pack w: O/4! I/16! o4 i16 @pack scale: O/4! I o4 @pack b: O/4! o4
  * @scratch max(1, ((inputs % 16 + 15) // 16) * ((inputs + 15) // 16 * 16))
- * @work products 2 */
+ * @work products 2, calls, padded outputs, padded products, paired outputs, positions, scratch */
 /* Scales in f16.
- * @as mve/dynamic_dense.s8_f16 s8f32x4=s8f16x4
- * @for W=s8 C=f16
- * @when group >= inputs or group % 16 == 0 and (inputs + 15) // 16 * 16 % group == 0
- * @pack w: O/4! I/16! o4 i16
- * @pack scale: O/4! I o4
- * @pack b: O/4! o4
- * @scratch max(1, ((inputs % 16 + 15) // 16) * ((inputs + 15) // 16 * 16))
- * @work products 2 */
+ * @as mve/dynamic_dense.s8_f16 C=f16 s8f32x4=s8f16x4
+ * @work products 2, padded outputs, padded products, positions, scratch, weights */
 /* Scales in bf16.
- * @as mve/dynamic_dense.s8_bf16 s8f32x4=s8bf16x4
- * @for W=s8 C=bf16
- * @when group >= inputs or group % 16 == 0 and (inputs + 15) // 16 * 16 % group == 0
- * @pack w: O/4! I/16! o4 i16
- * @pack scale: O/4! I o4
- * @pack b: O/4! o4
- * @scratch max(1, ((inputs % 16 + 15) // 16) * ((inputs + 15) // 16 * 16))
- * @work products 2 */
+ * @as mve/dynamic_dense.s8_bf16 C=bf16 s8f32x4=s8bf16x4 @work products 2 */
 /* Weights of 4 bits, scales in f32.
- * @as mve/dynamic_dense.s4_f32 s8f32x4=s4f32x4
- * @for W=s4 C=f32
+ * @as mve/dynamic_dense.s4_f32 W=s4 s8f32x4=s4f32x4 @without when
  * @when group >= inputs or group % 32 == 0 and (inputs + 31) // 32 * 32 % group == 0
  * @pack w: O/4! I/32! o4 i32(2x16) : u4
- * @pack scale: O/4! I o4
- * @pack b: O/4! o4
- * @scratch max(1, ((inputs % 32 + 31) // 32) * ((inputs + 31) // 32 * 32))
- * @work products 2 */
+ * @scratch max(1, ((inputs % 32 + 31) // 32) * ((inputs + 31) // 32 * 32)) @work products 2 */
 /* Weights of 4 bits, scales in f16.
- * @as mve/dynamic_dense.s4_f16 s8f32x4=s4f16x4
- * @for W=s4 C=f16
- * @when group >= inputs or group % 32 == 0 and (inputs + 31) // 32 * 32 % group == 0
- * @pack w: O/4! I/32! o4 i32(2x16) : u4
- * @pack scale: O/4! I o4
- * @pack b: O/4! o4
- * @scratch max(1, ((inputs % 32 + 31) // 32) * ((inputs + 31) // 32 * 32))
- * @work products 2 */
+ * @as mve/dynamic_dense.s4_f16 C=f16 s8f32x4=s4f16x4 like mve/dynamic_dense.s4_f32
+ * @work products 2, calls, outputs, padded products, positions, products by 32 outputs */
 /* Weights of 4 bits, scales in bf16.
- * @as mve/dynamic_dense.s4_bf16 s8f32x4=s4bf16x4
- * @for W=s4 C=bf16
- * @when group >= inputs or group % 32 == 0 and (inputs + 31) // 32 * 32 % group == 0
- * @pack w: O/4! I/32! o4 i32(2x16) : u4
- * @pack scale: O/4! I o4
- * @pack b: O/4! o4
- * @scratch max(1, ((inputs % 32 + 31) // 32) * ((inputs + 31) // 32 * 32))
- * @work products 2 */
+ * @as mve/dynamic_dense.s4_bf16 C=bf16 s8f32x4=s4bf16x4 like mve/dynamic_dense.s4_f32 @work products 2 */
 #include "edgekit/contracts/dynamic_dense.h"
 #include "edgekit/simd/cortex_m/dynamic_rows_mve.h"
 

@@ -1,9 +1,7 @@
 /* Fully connected layer of what was quantized in this run, with Helium: two rows, or one, and four outputs at once, see
  * ek_mve_sums_2x4.
- * @pack w: O/4! I/16! o4 i16
- * @pack sums: O/4! o4
- * @pack scale: O/4! o4
- * @pack b: O/4! o4 */
+ * @pack w: O/4! I/16! o4 i16 @pack sums: O/4! o4 @pack scale: O/4! o4 @pack b: O/4! o4
+ * @work calls, padded outputs, padded products, paired outputs, paired products */
 #include "edgekit/contracts/dynamic_quantize_dense.h"
 #include "edgekit/simd/cortex_m/mve.h"
 

@@ -1,7 +1,7 @@
 /* int8 matrix product with Helium. Sixteen columns of a row advance together, see rows_mve.h; the zero point of b
  * comes off at the end.
- * @rule e tfl
- * @when b_column == 1 and (exponent <= 0 or exponent > 32) */
+ * @rule e tfl @when b_column == 1 and (exponent <= 0 or exponent > 32)
+ * @work outputs, positions, products, products by 32 outputs, products by 64 outputs */
 #include "edgekit/contracts/matmul_s8.h"
 #include "edgekit/loops/matrices.h"
 

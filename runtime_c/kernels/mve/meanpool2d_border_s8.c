@@ -1,6 +1,7 @@
 /* int8 mean of windows that differ in how many cells count, with Helium: see window_cells.h. Eight channels of a
  * pixel advance together.
- * @when k_h * k_w <= 256 and lo == -128 and hi == 127 */
+ * @when k_h * k_w <= 256 and lo == -128 and hi == 127
+ * @work border cells, outputs, positions, tap cells beside 16-vectors, whole line blocks */
 #include "edgekit/contracts/meanpool2d_border_s8.h"
 
 EK_KERNEL void EK_FN(const int8_t *EK_RESTRICT x, const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e,

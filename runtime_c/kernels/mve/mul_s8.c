@@ -1,5 +1,6 @@
 /* int8 product by rule E with Helium. Eight numbers that lie side by side at once.
- * @when sa[5] == 1 and sb[5] == 1 and lo == -128 and hi == 127 and exponent > 32 */
+ * @when sa[5] == 1 and sb[5] == 1 and lo == -128 and hi == 127 and exponent > 32
+ * @work inputs, outputs, positions, short row cells */
 #include "edgekit/contracts/mul_s8.h"
 #include "edgekit/loops/rows.h"
 

@@ -1,5 +1,6 @@
 /* int8 product by rule E with Helium, of rows by one number each. Eight numbers at once.
- * @when sa[5] == 1 and sb[5] == 0 and lo == -128 and hi == 127 and exponent > 32 */
+ * @when sa[5] == 1 and sb[5] == 0 and lo == -128 and hi == 127 and exponent > 32
+ * @work calls, inputs, long row blocks, positions */
 #include "edgekit/contracts/mul_s8.h"
 #include "edgekit/loops/rows.h"
 

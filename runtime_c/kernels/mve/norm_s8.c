@@ -1,6 +1,6 @@
 /* int8 normalization of rows with Helium. Only the high word of a product matters, once its shift is 33 or more:
  * differences are at most 2^7 roots of the sum behind the root, so that they have room to go there.
- * @when digits <= 16 */
+ * @when digits <= 16 @work inputs, positions */
 #include "edgekit/contracts/norm_s8.h"
 
 /* The sums of a row, less its zero point, and of their squares. */

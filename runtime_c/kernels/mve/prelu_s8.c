@@ -1,5 +1,5 @@
 /* int8 PRelu with Helium. Eight numbers at once, whose slopes differ from number to number or from row to row.
- * @when sa[5] == 1 and sb[5] <= 1 and lo == -128 and hi == 127 */
+ * @when sa[5] == 1 and sb[5] <= 1 and lo == -128 and hi == 127 @work inputs, positions */
 #include "edgekit/contracts/prelu_s8.h"
 #include "edgekit/loops/rows.h"
 

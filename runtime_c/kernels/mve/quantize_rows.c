@@ -1,5 +1,6 @@
 /* Rows as int8, each over its own range, with Helium: see quantize_rows_mve.h. Rows without a normal range, and of numbers
- * below 2^-100, are rounded one by one. */
+ * below 2^-100, are rounded one by one.
+ * @work calls, outputs, positions */
 #include "edgekit/contracts/quantize_rows.h"
 #include "edgekit/math/bits.h"
 #include "edgekit/simd/cortex_m/quantize_rows_mve.h"

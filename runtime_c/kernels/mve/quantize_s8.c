@@ -1,14 +1,11 @@
 /* Reals to int8, halves to the even integer, with Helium. Integers beyond 32 bits saturate.
- * @for Y=s8 */
+ * @for Y=s8 @work calls, inputs */
 /* Reals to int16, halves to the even integer, with Helium.
- * @as mve/quantize_s16
- * @for Y=s16 */
+ * @as mve/quantize_s16 Y=s16 @work inputs, positions */
 /* Reals to int16, halves away from zero, with Helium.
- * @as mve/quantize_tfl_s16 even=away
- * @for Y=s16 */
+ * @as mve/quantize_tfl_s16 Y=s16 even=away */
 /* Reals to int8, halves away from zero, with Helium.
- * @as mve/quantize_tfl_s8 even=away
- * @for Y=s8 */
+ * @as mve/quantize_tfl_s8 even=away @work inputs, positions */
 #include "edgekit/contracts/quantize.h"
 
 static EK_SHARED void EK_FN_run(const float *x, EK_Y *y, const struct EK_STRUCT *p)

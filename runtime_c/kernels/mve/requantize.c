@@ -1,6 +1,5 @@
 /* int16 to int8 by rule E with Helium. Eight numbers at once.
- * @for A=s16 Y=s8
- * @when exponent > 32 */
+ * @for A=s16 Y=s8 @when exponent > 32 @work inputs, positions */
 #include "edgekit/contracts/requantize.h"
 
 EK_KERNEL void EK_FN(const EK_A *x, EK_Y *y, const struct EK_STRUCT *p)

@@ -1,6 +1,5 @@
 /* int8 filter with Helium. Sixteen results advance together, see rows_mve.h; the zero point comes off at the end.
- * @rule e tfl
- * @when inner >= 4 and (exponent <= 0 or exponent > 32) */
+ * @rule e tfl @when inner >= 4 and (exponent <= 0 or exponent > 32) @work filter taps, products */
 #include "edgekit/contracts/resample_s8.h"
 
 EK_INLINE void EK_FN_store(int32x4_t sum, int32_t total, int8_t *y, int32_t count, const struct EK_STRUCT *p)

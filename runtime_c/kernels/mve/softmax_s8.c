@@ -1,4 +1,5 @@
-/* int8 softmax with Helium. Exponentials are gathered from their table, eight for the sum and four for the shares. */
+/* int8 softmax with Helium. Exponentials are gathered from their table, eight for the sum and four for the shares.
+ * @work calls, inputs, positions */
 #include "edgekit/contracts/softmax_s8.h"
 
 static EK_SHARED void EK_FN_row(const int8_t *x, const uint16_t *e, int8_t *y, int32_t n)

@@ -1,4 +1,5 @@
-/* int8 softmax by TFLite's rule with Helium. Exponentials are gathered from their table, four at a time. */
+/* int8 softmax by TFLite's rule with Helium. Exponentials are gathered from their table, four at a time.
+ * @work inputs, positions */
 #include "edgekit/contracts/softmax_s8_tfl.h"
 
 /* Four exponentials, from element i on. */

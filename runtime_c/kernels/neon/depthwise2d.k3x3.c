@@ -2,36 +2,14 @@
  * weights in registers; columns serve the pixels beside them, too. Every second pixel of a long row is faster one by
  * one, and so is that of a small image with many channels.
  * @for T=f32 W=f32 B=f32
- * @when k_h == 3 and k_w == 3 and dilation_h == 1 and dilation_w == 1 and stride_w <= 2
- * @when in_c == out_c and out_c >= 4
- * @when out_h > 1 and out_w > 2
- * @when stride_w == 1 or out_w < 8
- * @when stride_w == 1 or 4 < out_c < 16 or out_w > 3 and out_h > 2 or out_w > 5 or out_c >= 64 and in_w <= 2 * out_w
- * @pack w: H W O I
- * @scratch 4 * in_w * in_c
- * @order lines 4 2
- * @work padded products 0.445 */
+ * @when k_h == 3 and k_w == 3 and dilation_h == 1 and dilation_w == 1 and stride_w <= 2 and in_c == out_c
+ * @when out_c >= 4 and out_h > 1 and out_w > 2 and (stride_w == 1 or out_w < 8)
+ * @when (stride_w == 1 or 4 < out_c < 16 or out_w > 3 and out_h > 2 or out_w > 5 or out_c >= 64 and in_w <= 2 * out_w)
+ * @pack w: H W O I @scratch 4 * in_w * in_c @order lines 4 2 @work padded products 0.445 */
 /* Depthwise convolution of floats with windows of 3 x 3 and weights of 16 bits, which are widened once.
- * @as neon/depthwise2d.k3x3_bf16 f32_once=bf16_once
- * @for T=f32 W=bf16 B=f32
- * @when k_h == 3 and k_w == 3 and dilation_h == 1 and dilation_w == 1 and stride_w <= 2
- * @when in_c == out_c and out_c >= 4
- * @when out_h > 1 and out_w > 2
- * @when stride_w == 1 or out_w < 8
- * @when stride_w == 1 or 4 < out_c < 16 or out_w > 3 and out_h > 2 or out_w > 5 or out_c >= 64 and in_w <= 2 * out_w
- * @scratch 36 * out_c + 12 + 4 * in_w * in_c
- * @order lines 4 2
- * @work padded products 0.524 */
-/* Depthwise convolution of floats with windows of 3 x 3 and weights of 16 bits, which are widened once.
- * @as neon/depthwise2d.k3x3_f16 f32_once=f16_once
- * @for T=f32 W=f16 B=f32
- * @when k_h == 3 and k_w == 3 and dilation_h == 1 and dilation_w == 1 and stride_w <= 2
- * @when in_c == out_c and out_c >= 4
- * @when out_h > 1 and out_w > 2
- * @when stride_w == 1 or out_w < 8
- * @when stride_w == 1 or 4 < out_c < 16 or out_w > 3 and out_h > 2 or out_w > 5 or out_c >= 64 and in_w <= 2 * out_w
- * @scratch 36 * out_c + 12 + 4 * in_w * in_c
- * @order lines 4 2
+ * @as neon/depthwise2d.k3x3_bf16 W=bf16 f32_once=bf16_once @scratch 36 * out_c + 12 + 4 * in_w * in_c
+ * @work padded products 0.524
+ * @as neon/depthwise2d.k3x3_f16 W=f16 f32_once=f16_once @scratch 36 * out_c + 12 + 4 * in_w * in_c
  * @work padded products 0.646 */
 #include "edgekit/contracts/depthwise2d.h"
 

@@ -1,31 +1,14 @@
 /* Depthwise convolution of floats. Four vectors of channels of a pixel advance together, then one.
- * @for T=f32 W=f32 B=f32
- * @when in_c == out_c
- * @pack w: H W O I
- * @scratch 16
- * @order pixels 4
+ * @for T=f32 W=f32 B=f32 @when in_c == out_c @pack w: H W O I @scratch 16 @order pixels 4
  * @work padded products 0.816 */
 /* Depthwise convolution of floats with weights of 16 bits, which are widened once.
- * @as neon/depthwise2d.m1_bf16 f32_once=bf16_once, neon32/depthwise2d.m1_bf16 f32_once=bf16_once
- * @for T=f32 W=bf16 B=f32
- * @when in_c == out_c and k_h * k_w * out_c >= 4
- * @scratch 4 * k_h * k_w * out_c + 12
- * @order pixels 4
- * @work padded products 0.935 */
-/* Depthwise convolution of floats with weights of 16 bits, which are widened once.
- * @as neon/depthwise2d.m1_f16 f32_once=f16_once, neon32/depthwise2d.m1_f16 f32_once=f16_once
- * @for T=f32 W=f16 B=f32
- * @when in_c == out_c and k_h * k_w * out_c >= 4
- * @scratch 4 * k_h * k_w * out_c + 12
- * @order pixels 4
+ * @as neon/depthwise2d.m1_bf16 W=bf16 f32_once=bf16_once, neon32/depthwise2d.m1_bf16 W=bf16 f32_once=bf16_once
+ * @when k_h * k_w * out_c >= 4 @scratch 4 * k_h * k_w * out_c + 12 @work padded products 0.935
+ * @as neon/depthwise2d.m1_f16 W=f16 f32_once=f16_once, neon32/depthwise2d.m1_f16 W=f16 f32_once=f16_once like neon/depthwise2d.m1_bf16
  * @work padded products 1.02 */
 /* Depthwise convolution of floats. Four vectors of channels of a pixel advance together, then one. Subnormal numbers
  * count as 0, as this unit has it.
- * @as neon32/depthwise2d.m1
- * @for T=f32 W=f32 B=f32
- * @when in_c == out_c
- * @scratch 16
- * @order pixels 4 */
+ * @as neon32/depthwise2d.m1 */
 #include "edgekit/contracts/depthwise2d.h"
 
 /* `blocks` vectors of channels of one pixel, the last of `lanes`, from where the pointers point at on. */

@@ -1,71 +1,25 @@
 /* Depthwise convolution of int8. Sixteen channels of a row of pixels advance together; two products are added in 16
  * bits, which suffice unless all four factors are -128.
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule e e_wide tfl once
- * @when in_c == out_c and least_weight > -128
- * @pack w: H W O/16! I o16
- * @pack b: O/16! o16
- * @pack m: O/16! o16
- * @pack e: O/16! o16
- * @scratch in_w * in_c
- * @order lines 16
- * @work padded products 0.662 */
+ * @for X=s8 W=s8 Y=s8 S=s32 @rule e e_wide tfl once @when in_c == out_c and least_weight > -128
+ * @pack w: H W O/16! I o16 @pack b: O/16! o16 @pack m: O/16! o16 @pack e: O/16! o16 @scratch in_w * in_c
+ * @order lines 16 @work padded products 0.662 */
 /* Depthwise convolution of int8, for rule T with negative exponents, which are almost all.
- * @as neon/depthwise2d_int.right_shift
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule tfl=tfl_down
- * @when in_c == out_c and least_weight > -128 and most_exponent < 0
- * @order lines 16
- * @work padded products 0.524 */
+ * @as neon/depthwise2d_int.right_shift @rule tfl=tfl_down @when most_exponent < 0 @work padded products 0.524 */
 /* Depthwise convolution of int8 with weights of -128, product by product.
- * @as neon/depthwise2d_int.one_product two=one
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule e e_wide tfl once
- * @when in_c == out_c
- * @order lines 16
- * @work padded products 0.715 */
-/* Depthwise convolution of int8 with windows of 3 x 3, whose weights stay in registers for a row of pixels.
- * @as dotprod/depthwise2d_int.k3x3 any=three
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule e e_wide tfl once
- * @when k_h == 3 and k_w == 3 and in_c == out_c and least_weight > -128
- * @order lines 16
- * @work padded products 0.553 */
-/* Depthwise convolution of int8 with windows of 3 x 3, for rule T with negative exponents.
- * @as dotprod/depthwise2d_int.right_shift any=three
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule tfl=tfl_down
- * @when k_h == 3 and k_w == 3 and in_c == out_c and least_weight > -128 and most_exponent < 0
- * @order lines 16
- * @work padded products 0.537 */
-/* Depthwise convolution of int8. Eight channels of a row of pixels advance together.
- * @as neon32/depthwise2d_int c16=c8
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule e e_wide tfl once
- * @when in_c == out_c and least_weight > -128
- * @order lines 8
- * @work padded products 0.975 */
-/* Depthwise convolution of int8 with weights of -128, product by product.
- * @as neon32/depthwise2d_int.one_product c16=c8 two=one
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule e e_wide tfl once
- * @when in_c == out_c
- * @order lines 8
+ * @as neon/depthwise2d_int.one_product two=one @without when @when in_c == out_c @work padded products 0.715
+ * @as neon32/depthwise2d_int.one_product c16=c8 two=one @without when @when in_c == out_c @order lines 8
  * @work padded products 1.02 */
 /* Depthwise convolution of int8 with windows of 3 x 3, whose weights stay in registers for a row of pixels.
- * @as neon32/depthwise2d_int.k3x3 c16=c8 any=three
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule e e_wide tfl once
- * @when k_h == 3 and k_w == 3 and in_c == out_c and least_weight > -128
- * @order lines 8
+ * @as dotprod/depthwise2d_int.k3x3 any=three @when k_h == 3 and k_w == 3 @work padded products 0.553
+ * @as neon32/depthwise2d_int.k3x3 c16=c8 any=three @when k_h == 3 and k_w == 3 @order lines 8
  * @work padded products 0.766 */
 /* Depthwise convolution of int8 with windows of 3 x 3, for rule T with negative exponents.
- * @as neon32/depthwise2d_int.right_shift c16=c8 any=three
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule tfl=tfl_down
- * @when k_h == 3 and k_w == 3 and in_c == out_c and least_weight > -128 and most_exponent < 0
- * @order lines 8
+ * @as dotprod/depthwise2d_int.right_shift any=three @rule tfl=tfl_down
+ * @when k_h == 3 and k_w == 3 and most_exponent < 0 @work padded products 0.537
+ * @as neon32/depthwise2d_int.right_shift c16=c8 like dotprod/depthwise2d_int.right_shift @order lines 8
  * @work padded products 0.758 */
+/* Depthwise convolution of int8. Eight channels of a row of pixels advance together.
+ * @as neon32/depthwise2d_int c16=c8 @order lines 8 @work padded products 0.975 */
 #include "edgekit/contracts/depthwise2d_int.h"
 
 /* `n` channels of one pixel, sums of which begin with `start`. Cells outside of the image are read from `outside`. */

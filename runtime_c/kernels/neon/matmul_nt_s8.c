@@ -1,8 +1,7 @@
 /* int8 matrix product with transposed b. Four rows and four columns advance together, by products of 16 bits.
  * @rule e e_wide tfl */
 /* int8 matrix product with transposed b.
- * @as neon32/matmul_nt_s8
- * @rule e e_wide tfl */
+ * @as neon32/matmul_nt_s8 */
 #include "edgekit/contracts/matmul_nt_s8.h"
 #include "edgekit/loops/matrices.h"
 

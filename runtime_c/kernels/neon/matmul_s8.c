@@ -1,10 +1,7 @@
 /* int8 matrix product. Four rows and sixteen columns advance together, by products of 16 bits.
- * @rule e e_wide tfl
- * @when a_inner == 1 and b_column == 1 */
+ * @rule e e_wide tfl @when a_inner == 1 and b_column == 1 */
 /* int8 matrix product.
- * @as neon32/matmul_s8
- * @rule e e_wide tfl
- * @when a_inner == 1 and b_column == 1 */
+ * @as neon32/matmul_s8 */
 #include "edgekit/contracts/matmul_s8.h"
 #include "edgekit/loops/matrices.h"
 

@@ -1,22 +1,10 @@
 /* Convolution of int8. Two pixels of a row and four outputs advance together, sixteen cells at once. Windows that lie
  * inside of the image are read where they are; others are gathered first.
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule e e_wide tfl once
- * @when groups == 1 and least_weight > -128
- * @pack w: O/4! HWI/16! o4 hwi16
- * @pack b: O/4! o4
- * @pack m: O/4! o4
- * @pack e: O/4! o4
- * @scratch 2 * ((k_h * k_w * in_c + 15) // 16 * 16)
- * @order pixels 4 2
- * @work padded products 0.502 */
+ * @for X=s8 W=s8 Y=s8 S=s32 @rule e e_wide tfl once @when groups == 1 and least_weight > -128
+ * @pack w: O/4! HWI/16! o4 hwi16 @pack b: O/4! o4 @pack m: O/4! o4 @pack e: O/4! o4
+ * @scratch 2 * ((k_h * k_w * in_c + 15) // 16 * 16) @order pixels 4 2 @work padded products 0.502 */
 /* Convolution of int8, for rule T with negative exponents, which are almost all.
- * @as neon32/conv2d_int.right_shift
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule tfl=tfl_down
- * @when groups == 1 and least_weight > -128 and most_exponent < 0
- * @order pixels 4 2
- * @work padded products 0.497 */
+ * @as neon32/conv2d_int.right_shift @rule tfl=tfl_down @when most_exponent < 0 @work padded products 0.497 */
 #include "edgekit/contracts/conv2d_int.h"
 
 /* One window, its cells side by side, zeros behind them. */

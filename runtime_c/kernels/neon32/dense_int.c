@@ -1,23 +1,8 @@
 /* Fully connected layer of int8. Eight outputs advance together, sixteen inputs at once.
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule e e_wide tfl once
- * @when least_weight > -128
- * @pack w: O/8! I/16! o8 i16
- * @pack b: O/8! o8
- * @pack m: O/8! o8
- * @pack e: O/8! o8
- * @scratch 16
- * @order rows 8 */
+ * @for X=s8 W=s8 Y=s8 S=s32 @rule e e_wide tfl once @when least_weight > -128 @pack w: O/8! I/16! o8 i16
+ * @pack b: O/8! o8 @pack m: O/8! o8 @pack e: O/8! o8 @scratch 16 @order rows 8 */
 /* Results of 16 bits.
- * @as neon32/dense_int.s8_s16
- * @for X=s8 W=s8 Y=s16 S=s32
- * @rule e e_wide
- * @when least_weight > -128
- * @pack w: O/8! I/16! o8 i16
- * @pack b: O/8! o8
- * @pack m: O/8! o8
- * @pack e: O/8! o8
- * @scratch 16 */
+ * @as neon32/dense_int.s8_s16 Y=s16 @without order @rule e e_wide */
 #include "edgekit/contracts/dense_int.h"
 
 /* Four results of which sums are known but for the bias. */

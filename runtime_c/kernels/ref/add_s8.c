@@ -1,4 +1,5 @@
-/* int8 sum or difference. */
+/* int8 sum or difference.
+ * @work inputs */
 #include "edgekit/contracts/add_s8.h"
 
 EK_KERNEL void EK_FN(const int8_t *a, const int8_t *b, int8_t *y, const struct EK_STRUCT *p)

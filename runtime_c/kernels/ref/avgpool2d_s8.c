@@ -1,5 +1,5 @@
 /* int8 average pooling.
- * @order pixels 1 */
+ * @order pixels 1 @work output windows */
 #include "edgekit/contracts/avgpool2d_s8.h"
 
 EK_KERNEL void EK_FN(const int8_t *x, int8_t *y, const struct EK_STRUCT *p)

@@ -1,4 +1,5 @@
-/* Attention to the filled rows of a cache of int8, 64 keys at a time: see attention_s8.h. */
+/* Attention to the filled rows of a cache of int8, 64 keys at a time: see attention_s8.h.
+ * @work products, query cells, scores */
 #include "edgekit/contracts/cached_attention_s8.h"
 #include "edgekit/loops/attention_s8.h"
 

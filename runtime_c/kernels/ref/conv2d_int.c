@@ -1,7 +1,7 @@
 /* Convolution of integers. Sixteen outputs of a pixel advance together.
- * @also conv2d_add_int
- * @pack w: G O/16 H W I o16
- * @order pixels 16 */
+ * @also conv2d_add_int @pack w: G O/16 H W I o16 @order pixels 16
+ * @work border cells, odd outputs, output windows, outputs, paired products, parted cells inside, products
+ * @work products by 16-vectors */
 #include "edgekit/contracts/conv2d_int.h"
 
 /* Adds `depth` products to each of `width` sums, two at a time: see EK_PAIR_s8. */
@@ -26,17 +26,17 @@ EK_INLINE void EK_FN_cell(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, 
 /* `width` outputs of one pixel, from output `first` on; the window starts at row `top`, column `left` of x, maybe
  * outside. */
 EK_INLINE void EK_FN_block(const EK_X *x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
-    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_ADD(const EK_Y *r, ) EK_Y *y,
+    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_IF_R(const EK_Y *r, ) EK_Y *y,
     const int32_t first, const int32_t top, const int32_t left, const int32_t width,
     const struct EK_STRUCT *p)
 {
     const int32_t depth = p->in_c / p->groups;
     int32_t at = first * p->k_h * p->k_w * depth;
     EK_S sum[16];
-    EK_ADD(EK_Y addend[16];)
+    EK_IF_R(EK_Y addend[16];)
     for (int32_t o = 0; o < width; o++) {
         sum[o] = b[first + o];
-        EK_ADD(addend[o] = r[o];)
+        EK_IF_R(addend[o] = r[o];)
     }
     for (int32_t i = 0; i < p->k_h; i++)
         for (int32_t j = 0; j < p->k_w; j++, at += depth * width) {
@@ -54,11 +54,11 @@ EK_INLINE void EK_FN_block(const EK_X *x, const EK_W *EK_RESTRICT w, const EK_S 
         const int32_t o = first + k;
         y[k] = EK_STORE_Y(ek_clamp_s32(zero + EK_EXPR, lo, hi));
     }
-    EK_ADD(EK_TAIL;)
+    EK_IF_R(EK_TAIL;)
 }
 
 EK_KERNEL void EK_FN(const EK_X *x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
-    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_ADD(const EK_Y *r, ) EK_Y *y,
+    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_IF_R(const EK_Y *r, ) EK_Y *y,
     const struct EK_STRUCT *p)
 {
     const int32_t depth = p->in_c / p->groups, outputs = p->out_c / p->groups;
@@ -72,11 +72,11 @@ EK_KERNEL void EK_FN(const EK_X *x, const EK_W *EK_RESTRICT w, const EK_S *EK_RE
                         const EK_X *from = x + g * depth * p->step_c;
                         const int32_t width = left_over < 16 ? left_over : 16;
                         if (width == 16)
-                            EK_FN_block(from, w, b, m, e, EK_ADD(r, ) y, at, top, left, 16, p);
+                            EK_FN_block(from, w, b, m, e, EK_IF_R(r, ) y, at, top, left, 16, p);
                         else
-                            EK_FN_block(from, w, b, m, e, EK_ADD(r, ) y, at, top, left, width, p);
+                            EK_FN_block(from, w, b, m, e, EK_IF_R(r, ) y, at, top, left, width, p);
                         y += width;
-                        EK_ADD(r += width;)
+                        EK_IF_R(r += width;)
                     }
             }
 }

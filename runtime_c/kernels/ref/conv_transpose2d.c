@@ -1,12 +1,13 @@
 /* Transposed convolution. Each result gathers the cells that reach it; sixteen outputs of a pixel advance together,
  * so that compilers vectorise over them.
- * @also conv_transpose2d_scaled
- * @pack w: G O/16 H W I o16 */
+ * @also conv_transpose2d_scaled @pack w: G O/16 H W I o16
+ * @work calls, odd outputs, output windows, padded products, parted window lines, products by 16-vectors
+ * @work tap 4-vectors, tap cells beside 4-vectors */
 #include "edgekit/contracts/conv_transpose2d.h"
 
 /* `width` outputs of the pixel that is `down` and `right` of where the window of cell 0, 0 starts. */
 EK_INLINE void EK_FN_block(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_B *EK_RESTRICT b,
-    EK_SCALE(const EK_B *EK_RESTRICT s, ) EK_T *EK_RESTRICT y, const int32_t down, const int32_t right,
+    EK_IF_SCALE(const EK_B *EK_RESTRICT s, ) EK_T *EK_RESTRICT y, const int32_t down, const int32_t right,
     const int32_t width, const struct EK_STRUCT *p)
 {
     const int32_t depth = p->in_c / p->groups;
@@ -34,14 +35,14 @@ EK_INLINE void EK_FN_block(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w,
         }
     }
     for (int32_t o = 0; o < width; o++) {
-        EK_SCALE(sum[o] *= EK_LOAD_B(s[o]);)
+        EK_IF_SCALE(sum[o] *= EK_LOAD_B(s[o]);)
         const EK_T_ACC v = sum[o];
         y[o] = EK_STORE_T(v < p->lo ? p->lo : v > p->hi ? p->hi : v);
     }
 }
 
 EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_B *EK_RESTRICT b,
-    EK_SCALE(const EK_B *EK_RESTRICT scale, ) EK_T *EK_RESTRICT y, const struct EK_STRUCT *p)
+    EK_IF_SCALE(const EK_B *EK_RESTRICT scale, ) EK_T *EK_RESTRICT y, const struct EK_STRUCT *p)
 {
     const int32_t depth = p->in_c / p->groups, outputs = p->out_c / p->groups;
     const int32_t cells = p->k_h * p->k_w * depth;
@@ -53,14 +54,14 @@ EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
                     const EK_T *from = x + g * depth;
                     const EK_W *weights = w + g * outputs * cells;
                     const EK_B *bias = b + g * outputs;
-                    EK_SCALE(const EK_B *scales = scale + g * outputs;)
+                    EK_IF_SCALE(const EK_B *scales = scale + g * outputs;)
                     int32_t o = 0;
                     for (; o + 16 <= outputs; o += 16)
-                        EK_FN_block(from, weights + o * cells, bias + o, EK_SCALE(scales + o, ) y + o, down,
-                            right, 16, p);
+                        EK_FN_block(from, weights + o * cells, bias + o, EK_IF_SCALE(scales + o, ) y + o,
+                            down, right, 16, p);
                     if (o < outputs)
-                        EK_FN_block(from, weights + o * cells, bias + o, EK_SCALE(scales + o, ) y + o, down,
-                            right, outputs - o, p);
+                        EK_FN_block(from, weights + o * cells, bias + o, EK_IF_SCALE(scales + o, ) y + o,
+                            down, right, outputs - o, p);
                 }
             }
 }

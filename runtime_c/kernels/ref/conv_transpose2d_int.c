@@ -1,6 +1,8 @@
 /* Transposed convolution of integers. Each result gathers the cells that reach it; sixteen outputs of a pixel advance
  * together.
- * @pack w: G O/16 H W I o16 */
+ * @pack w: G O/16 H W I o16
+ * @work calls, inputs, output windows, outputs, padded products, positions, products beside 16-vectors
+ * @work products by 16-vectors */
 #include "edgekit/contracts/conv_transpose2d_int.h"
 
 /* Adds up `width` outputs of the pixel that is `down` and `right` of where the window of cell 0, 0 starts; their weights

@@ -1,4 +1,5 @@
-/* Strided copy. */
+/* Strided copy.
+ * @work calls, inputs, long row blocks, positions, short row cells, strided row cells */
 #include "edgekit/contracts/copy.h"
 
 EK_KERNEL void EK_FN(const EK_T *x, EK_T *y, const struct EK_STRUCT *p)

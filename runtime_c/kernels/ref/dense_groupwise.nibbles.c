@@ -1,12 +1,7 @@
 /* Fully connected layer of weights of four bits with a scale for each group. Sixteen outputs advance together. A byte
  * holds the weights of two that are eight apart, so that compilers vectorise over eight.
- * @also dense_groupwise_symmetric
- * @for W=s4
- * @when outputs >= 16
- * @pack w: O/16! I o16(zip8) : +8 u4
- * @pack scale: O/16 I o16
- * @pack zero: O/16 I o16
- * @work padded products 0.95 */
+ * @for W=s4 @also dense_groupwise_symmetric @when outputs >= 16 @pack w: O/16! I o16(zip8) : +8 u4
+ * @pack scale: O/16 I o16 @pack zero: O/16 I o16 @work padded products 0.95 */
 #include "edgekit/dense_groupwise.h"
 
 /* Sums of products of `count` inputs; returns the sum of these. */
@@ -31,7 +26,7 @@ EK_INLINE EK_T_ACC EK_FN_products(
 }
 
 EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_C *EK_RESTRICT scale,
-    EK_ZERO(const EK_Z *EK_RESTRICT zero, ) const EK_B *EK_RESTRICT b, EK_T *EK_RESTRICT y,
+    EK_IF_ZERO(const EK_Z *EK_RESTRICT zero, ) const EK_B *EK_RESTRICT b, EK_T *EK_RESTRICT y,
     const struct EK_STRUCT *p)
 {
     for (int32_t r = 0; r < p->rows; r++, x += p->inputs) {
@@ -49,7 +44,7 @@ EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
                 pairs += 8 * count;
                 (void)total; /* of use where weights have zero points */
                 for (int32_t o = 0; o < width; o++) {
-                    EK_ZERO(part[o] -= total * EK_LOAD_Z(EK_AT_Z(zero, group_at + o));)
+                    EK_IF_ZERO(part[o] -= total * EK_LOAD_Z(EK_AT_Z(zero, group_at + o));)
                     sum[o] += EK_LOAD_C(scale[group_at + o]) * part[o];
                 }
             }

@@ -1,6 +1,6 @@
 /* Fully connected layer of integers. Sixteen outputs advance together.
- * @pack w: O/16 I o16
- * @order rows 16 */
+ * @pack w: O/16 I o16 @order rows 16
+ * @work clamped outputs, inputs, odd outputs, outputs, padded products, products by 32 outputs */
 #include "edgekit/contracts/dense_int.h"
 
 /* `width` outputs of one row, from output `first` on; two products at a time: see EK_PAIR_s8. */

@@ -1,6 +1,7 @@
-/* Integers to reals. */
+/* Integers to reals.
+ * @work calls, inputs */
 /* Integers to reals with Helium: compilers find the vectors.
- * @as mve/dequantize */
+ * @as mve/dequantize @work inputs, positions */
 #include "edgekit/contracts/dequantize.h"
 
 EK_KERNEL void EK_FN(const EK_A *x, float *y, const struct EK_STRUCT *p)

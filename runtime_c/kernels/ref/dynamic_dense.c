@@ -1,6 +1,5 @@
 /* Fully connected layer of rows that were quantized in this run. Sixteen outputs advance together, a group at a time.
- * @pack w: O/16 I o16
- * @pack scale: O/16 I o16 */
+ * @pack w: O/16 I o16 @pack scale: O/16 I o16 */
 #include "edgekit/contracts/dynamic_dense.h"
 
 /* `width` outputs of one row, from output `first` on. */

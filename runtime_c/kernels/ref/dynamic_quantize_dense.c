@@ -1,5 +1,5 @@
 /* Fully connected layer of what was quantized in this run. Sixteen outputs advance together.
- * @pack w: O/16 I o16 */
+ * @pack w: O/16 I o16 @work inputs, outputs, padded products, paired outputs, positions */
 #include "edgekit/contracts/dynamic_quantize_dense.h"
 
 /* `width` outputs of one row. */

@@ -1,29 +1,17 @@
 /* Gated recurrent units. The weights of each gate stand for themselves.
- * @pack r: G O/16 I o16 */
+ * @pack r: G O/16 I o16 @work gates of steps, positions, products */
 /* Gated recurrent units, sums of gates eight at a time: see gate_sums_avx2.h.
- * @as avx2/gru gate_sums=gate_tiles
- * @for T=f32
- * @pack r: G O/16!8 I o16 */
+ * @as avx2/gru T=f32 gate_sums=gate_tiles @pack r: G O/16!8 I o16 */
 /* Gated recurrent units, sums of gates sixteen at a time: see gate_sums_avx512.h.
- * @as avx512/gru gate_sums=gate_tiles
- * @for T=f32
- * @pack r: G O/64!16 I o64 */
+ * @as avx512/gru T=f32 gate_sums=gate_tiles @pack r: G O/64!16 I o64 */
 /* Gated recurrent units, sums of gates by NEON.
- * @as neon/gru gate_sums=gate_tiles, neon32/gru gate_sums=gate_tiles
- * @for T=f32
- * @pack r: G O/16!4 I o16 */
+ * @as neon/gru, neon32/gru like avx2/gru @pack r: G O/16!4 I o16 */
 /* Gated recurrent units, sums of gates in vectors of any length: see gate_sums_rvv.h.
- * @as rvv/gru gate_sums=gate_tiles
- * @for T=f32
- * @pack r: G O/64 I o64 */
+ * @as rvv/gru T=f32 gate_sums=gate_tiles @pack r: G O/64 I o64 */
 /* Gated recurrent units, sums of gates four at a time: see gate_sums_riscvf.h.
- * @as riscvf/gru gate_sums=gate_tiles
- * @for T=f32
- * @pack r: G O/4 I o4 */
+ * @as riscvf/gru T=f32 gate_sums=gate_tiles @pack r: G O/4 I o4 */
 /* Gated recurrent units, sums of gates four at a time: see gate_sums_vfp.h.
- * @as vfp/gru gate_sums=gate_tiles
- * @for T=f32
- * @pack r: G O/4 I o4 */
+ * @as vfp/gru like riscvf/gru @work gates of steps, products */
 #include "edgekit/contracts/gru.h"
 
 /* One step of one sequence: h becomes what it is after x. */

@@ -1,4 +1,5 @@
-/* Normalization of rows. Sums advance in sixteen lanes, which compilers vectorise. */
+/* Normalization of rows. Sums advance in sixteen lanes, which compilers vectorise.
+ * @work calls, inputs, positions */
 #include "edgekit/contracts/layer_norm.h"
 
 /* Sum over i of x[i] - shift, or of its square. */

@@ -1,29 +1,17 @@
 /* Long short-term memory.
- * @pack r: G O/16 I o16 */
+ * @pack r: G O/16 I o16 @work gates of steps, positions, products */
 /* Long short-term memory, sums of gates eight at a time: see gate_sums_avx2.h.
- * @as avx2/lstm gate_sums=gate_tiles
- * @for T=f32
- * @pack r: G O/16!8 I o16 */
+ * @as avx2/lstm T=f32 gate_sums=gate_tiles @pack r: G O/16!8 I o16 */
 /* Long short-term memory, sums of gates sixteen at a time: see gate_sums_avx512.h.
- * @as avx512/lstm gate_sums=gate_tiles
- * @for T=f32
- * @pack r: G O/64!16 I o64 */
+ * @as avx512/lstm T=f32 gate_sums=gate_tiles @pack r: G O/64!16 I o64 */
 /* Long short-term memory, sums of gates by NEON.
- * @as neon/lstm gate_sums=gate_tiles, neon32/lstm gate_sums=gate_tiles
- * @for T=f32
- * @pack r: G O/16!4 I o16 */
+ * @as neon/lstm, neon32/lstm like avx2/lstm @pack r: G O/16!4 I o16 */
 /* Long short-term memory, sums of gates in vectors of any length: see gate_sums_rvv.h.
- * @as rvv/lstm gate_sums=gate_tiles
- * @for T=f32
- * @pack r: G O/64 I o64 */
+ * @as rvv/lstm T=f32 gate_sums=gate_tiles @pack r: G O/64 I o64 */
 /* Long short-term memory, sums of gates four at a time: see gate_sums_riscvf.h.
- * @as riscvf/lstm gate_sums=gate_tiles
- * @for T=f32
- * @pack r: G O/4 I o4 */
+ * @as riscvf/lstm T=f32 gate_sums=gate_tiles @pack r: G O/4 I o4 */
 /* Long short-term memory, sums of gates four at a time: see gate_sums_vfp.h.
- * @as vfp/lstm gate_sums=gate_tiles
- * @for T=f32
- * @pack r: G O/4 I o4 */
+ * @as vfp/lstm like riscvf/lstm @work gates of steps, products */
 #include "edgekit/contracts/lstm.h"
 
 /* One step of one sequence: h and c become what they are after the gates. */

@@ -1,48 +1,26 @@
-/* Long short-term memory on int8, cells of 16 bits. */
+/* Long short-term memory on int8, cells of 16 bits.
+ * @work gates of steps, inputs, positions, products */
 /* Long short-term memory on int8, eight numbers at a time: see gates_avx2.h.
- * @as avx2/lstm_int one=x8 state=x8
- * @pack r: G O/8! I/2! o8 i2
- * @pack b: G O/8! o8
- * @pack m: G O/8! o8
+ * @as avx2/lstm_int one=x8 state=x8 @pack r: G O/8! I/2! o8 i2 @pack b: G O/8! o8 @pack m: G O/8! o8
  * @scratch 10 * size + 4 */
 /* Long short-term memory on int8, sixteen numbers at a time: see gates_avx512.h.
- * @as avx512/lstm_int one=x16 state=x16
- * @pack r: G O/16! I/4! o16 i4
- * @pack b: G O/16! o16
- * @pack m: G O/16! o16
- * @fold b: -128 r
- * @scratch 9 * size + 4 */
+ * @as avx512/lstm_int one=x16 state=x16 @pack r: G O/16! I/4! o16 i4 @pack b: G O/16! o16
+ * @pack m: G O/16! o16 @fold b: -128 r @scratch 9 * size + 4 */
 /* Long short-term memory on int8, sums by AVX-VNNI: see gates_avxvnni.h.
- * @as avxvnni/lstm_int one=x8 state=x8v
- * @pack r: G O/8! I/4! o8 i4
- * @pack b: G O/8! o8
- * @pack m: G O/8! o8
- * @fold b: -128 r
+ * @as avxvnni/lstm_int state=x8v like avx2/lstm_int @pack r: G O/8! I/4! o8 i4 @fold b: -128 r
  * @scratch 9 * size + 4 */
 /* Long short-term memory on int8, sums by SDOT: see gates_neon.h.
- * @as dotprod/lstm_int one=neon state=dot
- * @pack r: G O/16!4 I/4! o16 i4
- * @pack b: G O/4! o4
+ * @as dotprod/lstm_int one=neon state=dot @pack r: G O/16!4 I/4! o16 i4 @pack b: G O/4! o4
  * @pack m: G O/4! o4 */
 /* Long short-term memory on int8 with DSP instructions: see gates_dsp.h.
- * @as dsp/lstm_int state=state_dsp */
+ * @as dsp/lstm_int state=state_dsp @work gates of steps, positions, products */
 /* Long short-term memory on int8 with Helium, four numbers at a time: see gates_mve.h.
- * @as mve/lstm_int one=mve state=mve
- * @pack r: G O/4! I/16! o4 i16
- * @pack b: G O/4! o4
- * @pack m: G O/4! o4
- * @scratch 8 * size + (size + 15) // 16 * 16 * (size % 16 > 0) */
+ * @as mve/lstm_int one=mve state=mve like dotprod/lstm_int @pack r: G O/4! I/16! o4 i16
+ * @scratch 8 * size + (size + 15) // 16 * 16 * (size % 16 > 0) @work gates of steps, inputs, products */
 /* Long short-term memory on int8, sums by SMULL and SADALP: see gates_neon.h.
- * @as neon/lstm_int one=neon state=madd
- * @pack r: G O/8!4 I/16! o8 i16
- * @pack b: G O/4! o4
- * @pack m: G O/4! o4 */
+ * @as neon/lstm_int state=madd like dotprod/lstm_int @pack r: G O/8!4 I/16! o8 i16 */
 /* Long short-term memory on int8, four numbers at a time: see gates_wasm.h.
- * @as wasm/lstm_int one=wasm state=wasm
- * @pack r: G O/8! I/2! o8 i2
- * @pack b: G O/8! o8
- * @pack m: G O/8! o8
- * @scratch 10 * size + 4 */
+ * @as wasm/lstm_int one=wasm state=wasm like avx2/lstm_int */
 #include "edgekit/contracts/lstm_int.h"
 
 #include "edgekit/loops/gates.h"

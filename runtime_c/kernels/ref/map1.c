@@ -1,4 +1,5 @@
-/* y[i] = f(a) over flat operands. */
+/* y[i] = f(a) over flat operands.
+ * @work inputs, positions, rest cells */
 #include "edgekit/contracts/map1.h"
 
 EK_INLINE void EK_FN_each(const EK_A *pa, EK_Y *py, const struct EK_STRUCT *p)

@@ -1,4 +1,5 @@
-/* y[i] = f(a, b) over flat operands. */
+/* y[i] = f(a, b) over flat operands.
+ * @work calls, inputs, outputs, rest cells */
 #include "edgekit/contracts/map2.h"
 
 EK_INLINE void EK_FN_each(const EK_A *pa, const EK_B *pb, EK_Y *py, const struct EK_STRUCT *p)

@@ -1,4 +1,5 @@
-/* y[i] = f(a, b) over strided operands. */
+/* y[i] = f(a, b) over strided operands.
+ * @work calls, long row blocks, outputs, positions */
 #include "edgekit/contracts/map2_nd.h"
 
 EK_INLINE void EK_FN_row(const EK_A *pa, const EK_B *pb, EK_Y *py, const struct EK_STRUCT *p)

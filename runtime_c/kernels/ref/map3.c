@@ -1,4 +1,5 @@
-/* y[i] = f(a, b, c) over flat operands. */
+/* y[i] = f(a, b, c) over flat operands.
+ * @work inputs, positions */
 #include "edgekit/contracts/map3.h"
 
 EK_INLINE void EK_FN_each(const EK_A *pa, const EK_B *pb, const EK_C *pc, EK_Y *py, const struct EK_STRUCT *p)

@@ -1,5 +1,6 @@
 /* Matrix product. Sixteen columns advance together, so that compilers vectorise over them and every result is still
- * summed in the order of k. */
+ * summed in the order of k.
+ * @work inputs, outputs, positions, products, products by 64 outputs */
 #include "edgekit/contracts/matmul.h"
 #include "edgekit/loops/matrices.h"
 

@@ -1,5 +1,6 @@
 /* Matrix product with transposed b. A dot product advances in sixteen lanes, which compilers vectorise, and which are
- * added up in the end. */
+ * added up in the end.
+ * @work calls, outputs, products */
 #include "edgekit/contracts/matmul_nt.h"
 #include "edgekit/loops/matrices.h"
 

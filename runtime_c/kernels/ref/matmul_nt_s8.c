@@ -1,5 +1,6 @@
 /* int8 matrix product with transposed b. Differences from the zero points have 9 bits, so that compilers multiply and
- * add them in pairs of 16. */
+ * add them in pairs of 16.
+ * @work calls, outputs, products */
 #include "edgekit/contracts/matmul_nt_s8.h"
 #include "edgekit/loops/matrices.h"
 

@@ -1,4 +1,5 @@
-/* int8 matrix product. Sixteen columns advance together. */
+/* int8 matrix product. Sixteen columns advance together.
+ * @work outputs, products */
 #include "edgekit/contracts/matmul_s8.h"
 #include "edgekit/loops/matrices.h"
 

@@ -1,5 +1,5 @@
 /* Mean pooling. Sixteen channels of a pixel advance together.
- * @order pixels 16 */
+ * @order pixels 16 @work calls, outputs, tap 4-vectors, tap cells beside 16-vectors */
 #include "edgekit/contracts/meanpool2d.h"
 
 /* How many of first, first + step, ... (n of them) lie in low ... high - 1. */

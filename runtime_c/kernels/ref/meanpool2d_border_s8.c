@@ -1,5 +1,7 @@
 /* int8 mean of windows that differ in how many cells count.
- * @order pixels 1 */
+ * @order pixels 1
+ * @work border cells, inputs, lines, positions, tap cells beside 16-vectors, tap cells beside 4-vectors
+ * @work window 16-vectors */
 #include "edgekit/contracts/meanpool2d_border_s8.h"
 
 /* How many of first, first + step, ... (n of them) lie in low ... high - 1. */

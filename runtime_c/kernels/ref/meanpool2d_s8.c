@@ -1,5 +1,7 @@
 /* int8 mean of windows by rule E.
- * @order pixels 1 */
+ * @order pixels 1
+ * @work calls, inputs, lines, output windows, outputs, products by 16-vectors, tap cells beside 4-vectors
+ * @work window 16-vectors */
 #include "edgekit/contracts/meanpool2d_s8.h"
 
 EK_KERNEL void EK_FN(const int8_t *x, int8_t *y, const struct EK_STRUCT *p)

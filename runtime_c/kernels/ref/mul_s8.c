@@ -1,4 +1,5 @@
-/* int8 product. */
+/* int8 product.
+ * @work calls, long row blocks, outputs, positions, short row cells */
 #include "edgekit/contracts/mul_s8.h"
 
 EK_KERNEL void EK_FN(const int8_t *a, const int8_t *b, int8_t *y, const struct EK_STRUCT *p)

@@ -1,4 +1,5 @@
-/* int8 normalization of rows. Only the sums behind the root have more than 32 bits. */
+/* int8 normalization of rows. Only the sums behind the root have more than 32 bits.
+ * @work inputs, positions */
 #include "edgekit/contracts/norm_s8.h"
 
 EK_KERNEL void EK_FN(const int8_t *x, const uint8_t *seed, const int16_t *EK_RESTRICT g,

@@ -1,8 +1,10 @@
 /* Pooling. Sixteen channels of a pixel advance together.
- * @order pixels 16 */
+ * @order pixels 16
+ * @work border cells, inputs, lines, positions, tap 4-vectors, tap cells beside 16-vectors
+ * @work tap cells beside 4-vectors, window 16-vectors */
 /* Largest int8 of windows with Helium: compilers find the vectors.
- * @as mve/maxpool2d_s8
- * @for T=s8 */
+ * @as mve/maxpool2d_s8 T=s8 @without order
+ * @work border cells, calls, output windows, tap cells beside 16-vectors, tap cells beside 4-vectors */
 #include "edgekit/contracts/pool2d.h"
 
 /* `width` channels of one pixel; the window starts at row `top`, column `left` of x, which may be outside. */

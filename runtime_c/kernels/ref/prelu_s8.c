@@ -1,4 +1,5 @@
-/* int8 PRelu with a slope of its own for each channel or element. */
+/* int8 PRelu with a slope of its own for each channel or element.
+ * @work calls, inputs, positions */
 #include "edgekit/contracts/prelu_s8.h"
 
 EK_KERNEL void EK_FN(const int8_t *a, const int16_t *b, int8_t *y, const struct EK_STRUCT *p)

@@ -1,4 +1,5 @@
-/* Reals to integers. */
+/* Reals to integers.
+ * @work calls, inputs */
 #include "edgekit/contracts/quantize.h"
 
 EK_KERNEL void EK_FN(const float *x, EK_Y *y, const struct EK_STRUCT *p)

@@ -1,4 +1,5 @@
-/* Rows as int8, each over its own range. Magnitudes are compared as integers: NaN is larger than all. */
+/* Rows as int8, each over its own range. Magnitudes are compared as integers: NaN is larger than all.
+ * @work calls, inputs, positions, rest cells */
 #include "edgekit/contracts/quantize_rows.h"
 #include "edgekit/math/bits.h"
 

@@ -1,5 +1,6 @@
 /* Reduction of dimensions before the last. Sixteen results advance together, so that compilers vectorise over them
- * and every result still takes its elements in order. */
+ * and every result still takes its elements in order.
+ * @work calls, inputs, outputs */
 #include "edgekit/contracts/reduce.h"
 
 EK_INLINE void EK_FN_block(

@@ -1,5 +1,6 @@
 /* Reduction of the last dimension, and of others. A result advances in sixteen lanes, which compilers vectorise, and
- * which are reduced in the end. */
+ * which are reduced in the end.
+ * @work calls, inputs */
 #include "edgekit/contracts/reduce_rows.h"
 
 EK_INLINE EK_T_ACC EK_FN_step(const EK_T_ACC a, const EK_T_ACC b)

@@ -1,4 +1,5 @@
-/* Integers to integers of another scale. */
+/* Integers to integers of another scale.
+ * @work inputs, positions */
 #include "edgekit/contracts/requantize.h"
 
 EK_KERNEL void EK_FN(const EK_A *x, EK_Y *y, const struct EK_STRUCT *p)

@@ -1,5 +1,6 @@
 /* A filter at positions of its own along one dimension. Sixteen results advance together, so that compilers vectorise
- * over them and every result is still summed in the order of k. */
+ * over them and every result is still summed in the order of k.
+ * @work filter taps, products */
 #include "edgekit/contracts/resample.h"
 
 EK_INLINE void EK_FN_block(const EK_T *EK_RESTRICT x, const int32_t *EK_RESTRICT index,

@@ -1,4 +1,5 @@
-/* int8 filter at positions of its own along one dimension. Sixteen results advance together. */
+/* int8 filter at positions of its own along one dimension. Sixteen results advance together.
+ * @work filter taps, products */
 #include "edgekit/contracts/resample_s8.h"
 
 EK_INLINE void EK_FN_block(const int8_t *EK_RESTRICT x, const int32_t *EK_RESTRICT index,

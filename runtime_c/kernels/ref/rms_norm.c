@@ -1,4 +1,5 @@
-/* Normalization of rows by their size. The sum advances in sixteen lanes, which compilers vectorise. */
+/* Normalization of rows by their size. The sum advances in sixteen lanes, which compilers vectorise.
+ * @work calls, inputs, positions, rest cells */
 #include "edgekit/contracts/rms_norm.h"
 
 EK_INLINE EK_T_ACC EK_FN_squares(const EK_T *x, const int32_t n)

@@ -1,29 +1,17 @@
 /* Plain recurrent layer.
- * @pack r: O/16 I o16 */
+ * @pack r: O/16 I o16 @work gates of steps, positions, products, scratch */
 /* Plain recurrent layer, sums of gates eight at a time: see gate_sums_avx2.h.
- * @as avx2/rnn gate_sums=gate_tiles
- * @for T=f32
- * @pack r: O/16!8 I o16 */
+ * @as avx2/rnn T=f32 gate_sums=gate_tiles @pack r: O/16!8 I o16 */
 /* Plain recurrent layer, sums of gates sixteen at a time: see gate_sums_avx512.h.
- * @as avx512/rnn gate_sums=gate_tiles
- * @for T=f32
- * @pack r: O/64!16 I o64 */
+ * @as avx512/rnn T=f32 gate_sums=gate_tiles @pack r: O/64!16 I o64 */
 /* Plain recurrent layer, sums of gates by NEON.
- * @as neon/rnn gate_sums=gate_tiles, neon32/rnn gate_sums=gate_tiles
- * @for T=f32
- * @pack r: O/16!4 I o16 */
+ * @as neon/rnn, neon32/rnn like avx2/rnn @pack r: O/16!4 I o16 */
 /* Plain recurrent layer, sums of gates in vectors of any length: see gate_sums_rvv.h.
- * @as rvv/rnn gate_sums=gate_tiles
- * @for T=f32
- * @pack r: O/64 I o64 */
+ * @as rvv/rnn T=f32 gate_sums=gate_tiles @pack r: O/64 I o64 */
 /* Plain recurrent layer, sums of gates four at a time: see gate_sums_riscvf.h.
- * @as riscvf/rnn gate_sums=gate_tiles
- * @for T=f32
- * @pack r: O/4 I o4 */
+ * @as riscvf/rnn T=f32 gate_sums=gate_tiles @pack r: O/4 I o4 */
 /* Plain recurrent layer, sums of gates four at a time: see gate_sums_vfp.h.
- * @as vfp/rnn gate_sums=gate_tiles
- * @for T=f32
- * @pack r: O/4 I o4 */
+ * @as vfp/rnn like riscvf/rnn @work gates of steps, positions, products, scratch */
 #include "edgekit/contracts/rnn.h"
 
 EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_T *EK_RESTRICT r, const EK_T *EK_RESTRICT h0,

@@ -1,4 +1,5 @@
-/* Rotary position embedding: pairs of numbers turned by angles. */
+/* Rotary position embedding: pairs of numbers turned by angles.
+ * @work calls, outputs */
 #include "edgekit/contracts/rotary.h"
 
 EK_INLINE void EK_FN_turn(

@@ -1,4 +1,6 @@
-/* Rows that replace others. */
+/* Rows that replace others.
+ * @count written cells: outer * count * n
+ * @work calls, written cells */
 #include "edgekit/contracts/scatter_rows.h"
 
 EK_KERNEL void EK_FN(const EK_T *x, const EK_I *EK_RESTRICT index, const EK_T *EK_RESTRICT u, EK_T *y,

@@ -1,4 +1,5 @@
-/* Softmax of rows. Each row is walked in sixteen lanes, which compilers vectorise. */
+/* Softmax of rows. Each row is walked in sixteen lanes, which compilers vectorise.
+ * @work calls, inputs, positions, rest cells */
 #include "edgekit/contracts/softmax.h"
 
 EK_INLINE EK_T_ACC EK_FN_largest(const EK_T *x, const int32_t n)

@@ -1,4 +1,5 @@
-/* int8 softmax. */
+/* int8 softmax.
+ * @work inputs, positions */
 #include "edgekit/contracts/softmax_s8.h"
 
 EK_KERNEL void EK_FN(const int8_t *x, const uint16_t *e, int8_t *y, const struct EK_STRUCT *p)

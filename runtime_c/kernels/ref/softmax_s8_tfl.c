@@ -1,5 +1,6 @@
 /* int8 softmax. The exponentials of the 256 possible differences are a table, e[-d] = exp(d) in Q0.31; only the
- * reciprocal of their sum is computed here. */
+ * reciprocal of their sum is computed here.
+ * @work inputs, positions */
 #include "edgekit/contracts/softmax_s8_tfl.h"
 
 EK_KERNEL void EK_FN(const int8_t *x, const int32_t *e, int8_t *y, const struct EK_STRUCT *p)

@@ -1,4 +1,5 @@
-/* SwiGLU: a gate times its logistic function times another number. */
+/* SwiGLU: a gate times its logistic function times another number.
+ * @work inputs, positions, rest cells */
 #include "edgekit/contracts/swiglu.h"
 
 EK_INLINE void EK_FN_each(const EK_T *a, const EK_T *b, EK_T *y, const int32_t n)

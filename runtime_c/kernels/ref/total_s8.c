@@ -1,6 +1,7 @@
-/* int8 sum or mean of dimensions. */
+/* int8 sum or mean of dimensions.
+ * @work calls, inputs, outputs */
 /* int8 sum or mean of dimensions with Helium: compilers find the vectors.
- * @as mve/total_s8 */
+ * @as mve/total_s8 @work calls, inputs */
 #include "edgekit/contracts/total_s8.h"
 
 /* What is reduced to one result. */

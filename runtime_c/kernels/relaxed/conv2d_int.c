@@ -1,24 +1,13 @@
 /* Convolution of int8: see pixel_rows_s8_wasm.h. The image is copied with its borders, so that all windows are whole.
  * Engines may sum two products in 16 bits, which fits, as weights are at least -127.
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule e e_wide tfl once
- * @when groups == 1 and dilation_w == 1 and least_weight > -128
- * @pack w: O/8! H WI/4! o8 wi4
- * @pack b: O/8! o8
- * @pack m: O/8! o8
- * @pack e: O/8! o8
- * @fold b: -128 w
+ * @for X=s8 W=s8 Y=s8 S=s32 @rule e e_wide tfl once
+ * @when groups == 1 and dilation_w == 1 and least_weight > -128 @pack w: O/8! H WI/4! o8 wi4
+ * @pack b: O/8! o8 @pack m: O/8! o8 @pack e: O/8! o8 @fold b: -128 w
  * @scratch ((out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1) * ((out_w - 1) * stride_w + k_w) * in_c + 16
- * @order windows 1048576
- * @work padded products 1 */
+ * @order windows 1048576 @work padded products 1 */
 /* Convolution of int8. As the one for relaxed vectors, with cells of 16 bits.
- * @as wasm/conv2d_int four=two
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule e e_wide tfl once
- * @when groups == 1 and dilation_w == 1
- * @pack w: O/8! H WI/2! o8 wi2
+ * @as wasm/conv2d_int four=two @without when least_weight > -128, fold @pack w: O/8! H WI/2! o8 wi2
  * @scratch 2 * (((out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1) * ((out_w - 1) * stride_w + k_w) * in_c) + 16
- * @order windows 1048576
  * @work padded products 1.65 */
 #include "edgekit/contracts/conv2d_int.h"
 
@@ -39,7 +28,7 @@ static EK_SHARED void EK_FN_all(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRI
             is_line ? 1 : p->out_h, EK_FOUR_BYTES * p->stride_h * row_step,
             EK_FOUR_BYTES * p->stride_w * p->in_c, is_line ? p->out_h * p->out_w : p->out_w, p->k_h,
             (p->k_w * p->in_c + EK_FOUR_CELLS - 1) / EK_FOUR_CELLS, EK_FOUR_BYTES * p->dilation_h * row_step,
-            p->out_c, flip != 0, {EK_RULE(one), EK_RULE(kind)(), 1, p->zero, p->lo, p->hi}};
+            p->out_c, flip != 0, {EK_RULE(one), EK_RULE(kind), 1, p->zero, p->lo, p->hi}};
         ek_four_bordered_wasm(image, scratch, &bordered);
         ek_four_lines_wasm(&lines);
     }

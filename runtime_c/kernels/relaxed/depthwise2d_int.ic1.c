@@ -1,23 +1,13 @@
 /* Depthwise convolution of one channel of int8 into many, as of a spectrogram.
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule e e_wide tfl once
- * @when in_c == 1 and dilation_w == 1 and least_weight > -128
- * @pack w: O/8! H WI/4! o8 wi4
- * @pack b: O/8! o8
- * @pack m: O/8! o8
- * @pack e: O/8! o8
- * @fold b: -128 w
+ * @for X=s8 W=s8 Y=s8 S=s32 @rule e e_wide tfl once
+ * @when in_c == 1 and dilation_w == 1 and least_weight > -128 @pack w: O/8! H WI/4! o8 wi4
+ * @pack b: O/8! o8 @pack m: O/8! o8 @pack e: O/8! o8 @fold b: -128 w
  * @scratch ((out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1) * ((out_w - 1) * stride_w + k_w) + 16
- * @order windows 1048576
- * @work padded products 0.95 */
+ * @order windows 1048576 @work padded products 0.95 */
 /* Depthwise convolution of one channel of int8 into many. As the one for relaxed vectors, with cells of 16 bits.
- * @as wasm/depthwise2d_int.ic1 four=two
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule e e_wide tfl once
- * @when in_c == 1 and dilation_w == 1
+ * @as wasm/depthwise2d_int.ic1 four=two @without when least_weight > -128, fold
  * @pack w: O/8! H WI/2! o8 wi2
  * @scratch 2 * (((out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1) * ((out_w - 1) * stride_w + k_w)) + 16
- * @order windows 1048576
  * @work padded products 8.27 */
 #include "edgekit/contracts/depthwise2d_int.h"
 
@@ -35,7 +25,7 @@ static EK_SHARED void EK_FN_all(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRI
         const struct ek_lines_s8_wasm lines = {scratch, w, b, m, e, y + n * p->out_h * p->out_w * p->out_c,
             p->out_h, EK_FOUR_BYTES * p->stride_h * columns, EK_FOUR_BYTES * p->stride_w, p->out_w, p->k_h,
             (p->k_w + EK_FOUR_CELLS - 1) / EK_FOUR_CELLS, EK_FOUR_BYTES * p->dilation_h * columns, p->out_c,
-            flip != 0, {EK_RULE(one), EK_RULE(kind)(), 1, p->zero, p->lo, p->hi}};
+            flip != 0, {EK_RULE(one), EK_RULE(kind), 1, p->zero, p->lo, p->hi}};
         ek_four_bordered_wasm(x + n * p->in_h * p->in_w, scratch, &bordered);
         ek_four_lines_wasm(&lines);
     }

@@ -1,14 +1,10 @@
 /* Convolution of int8 on RISC-V without vectors. Four outputs of up to four pixels of a row advance together: each
  * weight that is loaded has four products, and so has each cell. Windows that lie inside of the image are read where
  * they are; others are gathered first, those of pixels side by side as one.
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule e tfl tfl_up
- * @when acc_bits <= 30 and (most_exponent < 0 or least_exponent > 32)
- * @pack w: G O/4! HWI o4
- * @pack b: G O/4! o4
- * @pack e: O : s8 x-1 +-1
- * @scratch k_h * (3 * stride_w + (k_w - 1) * dilation_w + 1) * (in_c // groups)
- * @order pixels 4 4 */
+ * @for X=s8 W=s8 Y=s8 S=s32 @rule e tfl tfl_up
+ * @when acc_bits <= 30 and (most_exponent < 0 or least_exponent > 32) @pack w: G O/4! HWI o4
+ * @pack b: G O/4! o4 @pack e: O : s8 x-1 +-1
+ * @scratch k_h * (3 * stride_w + (k_w - 1) * dilation_w + 1) * (in_c // groups) @order pixels 4 4 */
 #include "edgekit/contracts/conv2d_int.h"
 
 /* The rows and columns that windows of some pixels see, `columns` of them, from row `top` and column `left` on. */

@@ -1,19 +1,10 @@
 /* Fully connected layer of int8 on RISC-V without vectors. Eight outputs of a row advance together.
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule e tfl once
- * @when acc_bits <= 30 and (rule == "once" or most_exponent < 0 or least_exponent > 32)
- * @pack w: O/8! I o8
- * @pack b: O/8! o8
- * @pack e: O : s8 x-1 +-1
- * @order rows 8 */
+ * @for X=s8 W=s8 Y=s8 S=s32 @rule e tfl once
+ * @when acc_bits <= 30 and (rule == "once" or most_exponent < 0 or least_exponent > 32) @pack w: O/8! I o8
+ * @pack b: O/8! o8 @pack e: O : s8 x-1 +-1 @order rows 8 */
 /* Results of 16 bits.
- * @as riscv/dense_int.s8_s16
- * @for X=s8 W=s8 Y=s16 S=s32
- * @rule e
- * @when acc_bits <= 30 and (most_exponent < 0 or least_exponent > 32)
- * @pack w: O/8! I o8
- * @pack b: O/8! o8
- * @pack e: O : s8 x-1 +-1 */
+ * @as riscv/dense_int.s8_s16 Y=s16 @without when, order @rule e
+ * @when (most_exponent < 0 or least_exponent > 32) and acc_bits <= 30 */
 #include "edgekit/contracts/dense_int.h"
 
 static EK_SHARED void EK_FN_block(

@@ -1,11 +1,8 @@
 /* Depthwise convolution of int8 on RISC-V without vectors. A channel of a row of pixels at a time, so that its
  * weights stay in registers.
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule e tfl tfl_up
- * @when in_c == out_c and acc_bits <= 30 and (most_exponent < 0 or least_exponent > 32)
- * @pack w: O H W I
- * @pack e: O : s8 x-1 +-1
- * @order lines 1 */
+ * @for X=s8 W=s8 Y=s8 S=s32 @rule e tfl tfl_up
+ * @when in_c == out_c and acc_bits <= 30 and (most_exponent < 0 or least_exponent > 32) @pack w: O H W I
+ * @pack e: O : s8 x-1 +-1 @order lines 1 */
 #include "edgekit/contracts/depthwise2d_int.h"
 
 /* A channel of one pixel: `x` is its first cell, `w` its weights. Cells outside of the image hold in_zero. */

@@ -1,22 +1,19 @@
 /* Fully connected layer of int8. Outputs of up to three rows advance together, as many as eight vector registers hold: see
  * gemm_rvv.h.
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule e e_wide tfl once
- * @pack w: O/64 I o64
- * @order rows 32 3
- * @work padded products 1 */
+ * @for X=s8 W=s8 Y=s8 S=s32 @rule e e_wide tfl once @pack w: O/64 I o64 @order rows 32 3
+ * @count blocks: (outputs + 63) // 64
+ * @count tiles: (rows + 2) // 3
+ * @count weight vectors: tiles * blocks * inputs
+ * @count results: rows * blocks
+ * @count results by tfl: results * (rule != "e")
+ * @work products by 64 outputs 0.185, results 62.4, results by tfl 162, weight vectors 10.1 */
 /* Results of 16 bits.
- * @as rvv/dense_int.s8_s16
- * @for X=s8 W=s8 Y=s16 S=s32
- * @rule e e_wide
- * @pack w: O/64 I o64 */
+ * @as rvv/dense_int.s8_s16 Y=s16 @without order @rule e e_wide */
 /* Fully connected layer of int8 with several rows. Outputs of up to six rows advance together.
- * @as rvv/dense_int.rows4 m8=m4
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule e e_wide tfl once
- * @when rows >= 4
- * @order rows 16 6
- * @work padded products 0.95 */
+ * @as rvv/dense_int.rows4 m8=m4 @order rows 16 6
+ * @count blocks: (outputs + 31) // 32
+ * @count tiles: (rows + 5) // 6
+ * @work calls 9.77, products by 32 outputs 0.193, results 38.9, results by tfl 65.8, weight vectors 8 */
 #include "edgekit/contracts/dense_int.h"
 
 /* The results of `vl` outputs of a row from number `o` on. */

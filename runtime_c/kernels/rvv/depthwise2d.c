@@ -1,53 +1,21 @@
 /* Depthwise convolution of floats. Up to three pixels of a row advance together, of each as many channels as four vector
  * registers hold; what windows have outside of the image is left out. Pixels at both ends of a row are apart: which of their
  * cells are outside, compilers know.
- * @for T=f32 W=f32 B=f32
- * @when in_c == out_c
- * @pack w: H W O I
- * @order pixels 16 3
- * @work padded products 1 */
+ * @for T=f32 W=f32 B=f32 @when in_c == out_c @pack w: H W O I @order pixels 16 3
+ * @work calls 200, products by 32 outputs 0.456, weights 0.555 */
 /* Depthwise convolution of floats, for few channels: two vector registers, of up to seven pixels.
- * @as rvv/depthwise2d.oc16 fm4=fm2
- * @for T=f32 W=f32 B=f32
- * @when in_c == out_c
- * @when out_c <= 16
- * @order pixels 8 7
- * @work padded products 0.95 */
+ * @as rvv/depthwise2d.oc16 fm4=fm2 @order pixels 8 7
+ * @work calls 224, positions 7.76, products by 16 outputs 0.441, weights 2.1 */
 /* Depthwise convolution of floats with weights of 16 bits.
- * @as rvv/depthwise2d.bf16 f32=bf16
- * @for T=f32 W=bf16 B=f32
- * @when in_c == out_c
- * @order pixels 16 3 */
-/* Depthwise convolution of floats with weights of 16 bits.
- * @as rvv/depthwise2d.f16 f32=f16
- * @for T=f32 W=f16 B=f32
- * @when in_c == out_c
- * @order pixels 16 3 */
+ * @as rvv/depthwise2d.bf16 W=bf16 f32=bf16
+ * @as rvv/depthwise2d.f16 W=f16 f32=f16
+ * @as riscvf/depthwise2d.bf16 W=bf16 f32=bf16 @order pixels 1 8
+ * @as riscvf/depthwise2d.f16 W=f16 f32=f16 @order pixels 1 8 */
 /* Depthwise convolution of floats with weights of bytes: scales are in place of what is added.
- * @as rvv/depthwise2d_scaled f32=s8
- * @for T=f32 W=s8 B=f32
- * @when in_c == out_c
- * @order pixels 16 3 */
+ * @as rvv/depthwise2d_scaled W=s8 f32=s8
+ * @as riscvf/depthwise2d_scaled W=s8 f32=s8 @order pixels 1 8 */
 /* Depthwise convolution of floats one at a time, for RISC-V without vectors: up to eight pixels.
- * @as riscvf/depthwise2d
- * @for T=f32 W=f32 B=f32
- * @when in_c == out_c
- * @order pixels 1 8 */
-/* Depthwise convolution of floats with weights of 16 bits.
- * @as riscvf/depthwise2d.bf16 f32=bf16
- * @for T=f32 W=bf16 B=f32
- * @when in_c == out_c
- * @order pixels 1 8 */
-/* Depthwise convolution of floats with weights of 16 bits.
- * @as riscvf/depthwise2d.f16 f32=f16
- * @for T=f32 W=f16 B=f32
- * @when in_c == out_c
- * @order pixels 1 8 */
-/* Depthwise convolution of floats with weights of bytes: scales are in place of what is added.
- * @as riscvf/depthwise2d_scaled f32=s8
- * @for T=f32 W=s8 B=f32
- * @when in_c == out_c
- * @order pixels 1 8 */
+ * @as riscvf/depthwise2d @order pixels 1 8 */
 #include "edgekit/contracts/depthwise2d.h"
 #include "edgekit/loops/taps.h"
 
@@ -93,7 +61,7 @@ EK_INLINE void EK_FN_channels(const float *x, const uint8_t *EK_RESTRICT w, cons
 }
 
 EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_B *EK_RESTRICT b,
-    EK_SCALE(const EK_B *EK_RESTRICT scale, ) EK_T *EK_RESTRICT y, const struct EK_STRUCT *p)
+    EK_IF_SCALE(const EK_B *EK_RESTRICT scale, ) EK_T *EK_RESTRICT y, const struct EK_STRUCT *p)
 {
     const int32_t pixels = ek_tile_pixels(p->out_w, EK_FM4_CHANNEL_PIXELS),
                   whole = (p->out_w - 1) / pixels * pixels;
@@ -103,7 +71,7 @@ EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
         || (whole - 1) * p->stride_w - p->pad_left + (p->k_w - 1) * p->dilation_w >= p->in_w;
     const uint8_t *const weights = (const uint8_t *)w;
     const float *scales = 0;
-    EK_SCALE(scales = scale;)
+    EK_IF_SCALE(scales = scale;)
     for (int32_t n = 0; n < p->batch; n++, x += p->in_h * p->in_w * p->in_c)
         for (int32_t h = 0; h < p->out_h; h++, y += p->out_w * p->out_c) {
             const int32_t top = h * p->stride_h - p->pad_top;

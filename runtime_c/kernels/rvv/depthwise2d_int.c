@@ -1,19 +1,11 @@
 /* Depthwise convolution of int8. As many channels of a pixel advance together as a vector of sums holds. Two products
  * are added in 16 bits, which suffice unless both factors are -128.
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule e e_wide tfl tfl_up once
- * @when in_c == out_c and least_weight > -128
- * @pack w: H W O I
- * @scratch in_c
- * @order lines 16
- * @work padded products 1 */
+ * @for X=s8 W=s8 Y=s8 S=s32 @rule e e_wide tfl tfl_up once @when in_c == out_c and least_weight > -128
+ * @pack w: H W O I @scratch in_c @order lines 16
+ * @work calls 407, positions 27, products by 32 outputs 0.491, weights 0.88 */
 /* Depthwise convolution of int8, for rule T with negative exponents, which are almost all.
- * @as rvv/depthwise2d_int.right_shift
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule tfl=tfl_down tfl_up=tfl_down_up
- * @when in_c == out_c and least_weight > -128 and most_exponent < 0
- * @order lines 16
- * @work padded products 0.95 */
+ * @as rvv/depthwise2d_int.right_shift @rule tfl=tfl_down tfl_up=tfl_down_up @when most_exponent < 0
+ * @work positions 24.9, products by 32 outputs 0.481 */
 #include "edgekit/contracts/depthwise2d_int.h"
 
 /* `vl` channels of one pixel. Cells outside of the image are read from `outside`. */

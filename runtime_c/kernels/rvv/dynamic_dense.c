@@ -1,15 +1,8 @@
 /* Fully connected layer of rows that were quantized in this run: see dynamic_rows_rvv.h.
- * @for W=s8
- * @pack w: O/64 I o64
- * @pack scale: O/64 I o64
- * @split outputs/64 */
+ * @for W=s8 @pack w: O/64 I o64 @pack scale: O/64 I o64 @split outputs/64 */
 /* Weights of 4 bits.
- * @as rvv/dynamic_dense.nibbles
- * @for W=s4
- * @when inputs % 2 == 0 and group % 2 == 0
- * @pack w: O/64! I/2! o64 i2 : +8 u4
- * @pack scale: O/64 I o64
- * @split outputs/64 */
+ * @as rvv/dynamic_dense.nibbles W=s4 @when inputs % 2 == 0 and group % 2 == 0
+ * @pack w: O/64! I/2! o64 i2 : +8 u4 */
 #include "edgekit/contracts/dynamic_dense.h"
 
 /* As many outputs of a row as vectors hold, of a block of weights that is `width` outputs wide. */

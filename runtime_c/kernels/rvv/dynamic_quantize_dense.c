@@ -1,6 +1,5 @@
 /* Fully connected layer of what was quantized in this run: see dynamic_rows_rvv.h.
- * @pack w: O/64 I o64
- * @split outputs/64 */
+ * @pack w: O/64 I o64 @split outputs/64 */
 #include "edgekit/contracts/dynamic_quantize_dense.h"
 
 /* As many outputs of all rows as vectors hold, of a block of weights that is `width` outputs wide. */

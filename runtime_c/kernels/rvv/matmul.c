@@ -1,14 +1,17 @@
 /* Matrix product of floats. Rows of a are the pixels of a line, those of b are weights: see pixel_rows_f32_rvv.h. Columns of
  * up to three rows advance together, as many as eight vector registers hold.
- * @for T=f32
- * @when b_column == 1
- * @work products 1 */
+ * @for T=f32 @when b_column == 1
+ * @count matrices: n[0] * n[1] * n[2] * n[3] * n[4] * n[5]
+ * @count blocks: (columns + 63) // 64
+ * @count tiles: matrices * ((rows + 2) // 3)
+ * @count weight vectors: tiles * blocks * inner
+ * @count result vectors: matrices * rows * blocks
+ * @work calls 9.99, products by 64 outputs 0.17, result vectors 19.1, tiles 13.3, weight vectors 9.69 */
 /* Matrix product of floats with few columns: four vector registers, of up to five rows.
  * @as rvv/matmul.columns32 fm8=fm4
- * @for T=f32
- * @when b_column == 1
- * @when columns <= 32 and rows > 3
- * @work products 0.95 */
+ * @count blocks: (columns + 31) // 32
+ * @count tiles: matrices * ((rows + 4) // 5)
+ * @work calls 8.76, products by 32 outputs 0.225, tiles 62, weight vectors 3.14 */
 #include "edgekit/contracts/matmul.h"
 #include "edgekit/loops/matrices.h"
 

@@ -1,33 +1,18 @@
 /* Convolution of int8. Up to sixteen pixels and four vectors of outputs advance together, by SMOPA.
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule e e_wide tfl once
+ * @for X=s8 W=s8 Y=s8 S=s32 @rule e e_wide tfl once
  * @when groups == 1 and step_c == 1 and batch * out_h * out_w >= 4
- * @when batch * out_h * out_w * out_c * k_h * k_w * in_c >= 1048576
- * @pack w: O/16! HWI/4! o16 hwi4
- * @pack b: O/16! o16
- * @pack m: O/16! o16
- * @pack e: O/16! o16
- * @scratch 64 * ((k_h * k_w * in_c + 3) // 4)
+ * @when batch * out_h * out_w * out_c * k_h * k_w * in_c >= 1048576 @pack w: O/16! HWI/4! o16 hwi4
+ * @pack b: O/16! o16 @pack m: O/16! o16 @pack e: O/16! o16 @scratch 64 * ((k_h * k_w * in_c + 3) // 4)
  * @scratch + (0 if k_h * k_w == 1 and stride_h * stride_w == 1 and out_h == in_h and out_w == in_w
  * @scratch else (max(k_w * in_c, 1 if (k_w == 1 or dilation_w == 1) and (k_h == 1 or k_w * in_c % 4 == 0)
- * @scratch else k_h * k_w * in_c) + 15) // 16 * 256)
- * @order pixels 1
- * @work padded products 1 */
+ * @scratch else k_h * k_w * in_c) + 15) // 16 * 256) @order pixels 1 @work padded products 1 */
 /* Convolution of int8, for rule T with negative exponents, which are almost all.
- * @as sme/conv2d_int.right_shift
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule tfl=tfl_down
- * @when groups == 1 and step_c == 1 and batch * out_h * out_w >= 4 and most_exponent < 0
- * @when batch * out_h * out_w * out_c * k_h * k_w * in_c >= 1048576
+ * @as sme/conv2d_int.right_shift @without order @rule tfl=tfl_down @when most_exponent < 0
  * @work padded products 0.95 */
 /* Convolution of int8 over an image with channels first, where rows of windows are multiples of four.
- * @as sme/conv2d_int.planes
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule e e_wide tfl once
- * @when groups == 1 and step_c > 1 and step_w == 1 and step_h == in_w and batch * out_h * out_w >= 4
- * @when k_w % 4 == 0 and dilation_w == 1 and batch * out_h * out_w * out_c * k_h * k_w * in_c >= 1048576
- * @pack w: O/16! I HW/4! o16 hw4
- * @scratch 64 * in_c * ((k_h * k_w + 3) // 4) + (k_w + 15) // 16 * 256
+ * @as sme/conv2d_int.planes @without when step_c == 1, order
+ * @when step_c > 1 and step_w == 1 and step_h == in_w and k_w % 4 == 0 and dilation_w == 1
+ * @pack w: O/16! I HW/4! o16 hw4 @scratch 64 * in_c * ((k_h * k_w + 3) // 4) + (k_w + 15) // 16 * 256
  * @work padded products 0.902 */
 #include "edgekit/contracts/conv2d_int.h"
 
@@ -47,7 +32,7 @@ EK_SHARED static void EK_FN_streaming(const struct EK_FN_call *p) EK_STREAMING
             ek_sme_pack(p->windows.panel, p->windows.x + (int64_t)v * cell, cell, rows, cell);
         else
             ek_sme_pack_windows(&p->windows, v, rows);
-        ek_sme_rows_s8(&p->layer, p->windows.panel, p->y + v * p->layer.outputs, rows, EK_RULE(rule));
+        ek_sme_rows_s8(&p->layer, p->windows.panel, p->y + v * p->layer.outputs, rows, EK_RULE(kind));
     }
 }
 

@@ -1,10 +1,6 @@
 /* Fully connected layer. Up to sixteen rows and four vectors of outputs advance together, by FMOPA.
- * @for T=f32 W=f32 B=f32
- * @when rows >= 4 and rows * inputs * outputs >= 262144
- * @pack w: O/16! I o16
- * @pack b: O/16! o16
- * @scratch 64 * inputs
- * @order rows 1 */
+ * @for T=f32 W=f32 B=f32 @when rows >= 4 and rows * inputs * outputs >= 262144 @pack w: O/16! I o16
+ * @pack b: O/16! o16 @scratch 64 * inputs @order rows 1 */
 #include "edgekit/contracts/dense.h"
 
 struct EK_FN_call {

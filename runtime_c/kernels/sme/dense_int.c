@@ -1,13 +1,7 @@
 /* Fully connected layer of int8. Up to sixteen rows and four vectors of outputs advance together, by SMOPA.
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule e e_wide tfl once
- * @when rows >= 4 and rows * inputs * outputs >= 1048576
- * @pack w: O/16! I/4! o16 i4
- * @pack b: O/16! o16
- * @pack m: O/16! o16
- * @pack e: O/16! o16
- * @scratch 64 * ((inputs + 3) // 4)
- * @order rows 1 */
+ * @for X=s8 W=s8 Y=s8 S=s32 @rule e e_wide tfl once @when rows >= 4 and rows * inputs * outputs >= 1048576
+ * @pack w: O/16! I/4! o16 i4 @pack b: O/16! o16 @pack m: O/16! o16 @pack e: O/16! o16
+ * @scratch 64 * ((inputs + 3) // 4) @order rows 1 */
 #include "edgekit/contracts/dense_int.h"
 
 struct EK_FN_call {
@@ -24,7 +18,7 @@ EK_SHARED static void EK_FN_streaming(const struct EK_FN_call *p) EK_STREAMING
     for (int32_t r = 0; r < p->rows; r += lanes) {
         const int32_t left = p->rows - r, rows = left < lanes ? left : lanes;
         ek_sme_pack(p->panel, p->x + r * p->inputs, p->inputs, rows, p->inputs);
-        ek_sme_rows_s8(&p->layer, p->panel, p->y + r * p->layer.outputs, rows, EK_RULE(rule));
+        ek_sme_rows_s8(&p->layer, p->panel, p->y + r * p->layer.outputs, rows, EK_RULE(kind));
     }
 }
 

@@ -1,6 +1,5 @@
 /* Matrix product of floats. Up to sixteen rows and four vectors of columns advance together, by FMOPA.
- * @for T=f32
- * @when a_inner == 1 and b_column == 1 and rows >= 4
+ * @for T=f32 @when a_inner == 1 and b_column == 1 and rows >= 4
  * @when n[0] * n[1] * n[2] * n[3] * n[4] * n[5] * rows * inner * columns >= 262144
  * @scratch 64 * inner * ((columns + 15) // 16 + 1) */
 #include "edgekit/contracts/matmul.h"

@@ -1,7 +1,6 @@
 /* Matrix product of floats with transposed b. Up to sixteen rows and four vectors of columns advance together, by FMOPA.
  * @for T=f32
- * @when rows >= 4
- * @when n[0] * n[1] * n[2] * n[3] * n[4] * n[5] * rows * inner * columns >= 262144
+ * @when rows >= 4 and n[0] * n[1] * n[2] * n[3] * n[4] * n[5] * rows * inner * columns >= 262144
  * @scratch 64 * inner * ((columns + 15) // 16 + 1) */
 #include "edgekit/contracts/matmul_nt.h"
 #include "edgekit/loops/matrices.h"

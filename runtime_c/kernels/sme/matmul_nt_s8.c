@@ -1,7 +1,6 @@
 /* int8 matrix product with transposed b. Up to sixteen rows and four vectors of columns advance together, by SMOPA.
  * @rule e e_wide tfl
- * @when rows >= 4
- * @when n[0] * n[1] * n[2] * n[3] * n[4] * n[5] * rows * inner * columns >= 262144
+ * @when rows >= 4 and n[0] * n[1] * n[2] * n[3] * n[4] * n[5] * rows * inner * columns >= 262144
  * @scratch (columns + 15) // 16 * (64 * ((inner + 3) // 4) + 144) + 64 * ((inner + 3) // 4) + 64 */
 #include "edgekit/contracts/matmul_nt_s8.h"
 #include "edgekit/loops/matrices.h"
@@ -21,7 +20,7 @@ EK_INLINED void EK_FN_matrix(
     const struct EK_FN_call *call = (const struct EK_FN_call *)(const void *)p;
     ek_sme_pack_transposed(call->scratch, b, p->b_column, p->columns, p->inner);
     ek_sme_multiply_s8(
-        &call->layer, call->scratch, a, p->a_row, y, p->rows, p->inner, p->a_zero, p->b_zero, EK_RULE(rule));
+        &call->layer, call->scratch, a, p->a_row, y, p->rows, p->inner, p->a_zero, p->b_zero, EK_RULE(kind));
 }
 
 EK_SHARED static void EK_FN_streaming(const struct EK_FN_call *call) EK_STREAMING

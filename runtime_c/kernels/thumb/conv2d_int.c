@@ -1,21 +1,13 @@
 /* Convolution of int8 on small Cortex-M. Each window is gathered once for all outputs of a group, of which four
  * advance together: see im2col_thumb.h.
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule e tfl tfl_up
+ * @for X=s8 W=s8 Y=s8 S=s32 @rule e tfl tfl_up
  * @when acc_bits <= 30 and (most_exponent < 0 or least_exponent > 32)
- * @pack w: G O/4! HWI/4! hwi4 o4 : s16 +128 u8
- * @pack b: G O/4! o4
- * @pack e: O : s8 x-1 +-1
- * @fold b: -128 w
- * @order windows 1
- * @scratch (k_h * k_w * (in_c // groups) + 3) // 4 * 4 */
+ * @pack w: G O/4! HWI/4! hwi4 o4 : s16 +128 u8 @pack b: G O/4! o4 @pack e: O : s8 x-1 +-1 @fold b: -128 w
+ * @scratch (k_h * k_w * (in_c // groups) + 3) // 4 * 4 @order windows 1 */
 /* Convolution of int8 on Cortex-M0+. The sums are those of dot4_thumb1.h.
  * @as thumb1/conv2d_int
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule e tfl tfl_up
- * @when acc_bits <= 30 and (most_exponent < 0 or least_exponent > 32)
- * @fold b: -128 w
- * @order windows 1 */
+ * @work border cells, outputs, padded products, parted cells inside, parted window lines, positions
+ * @work tap cells beside 4-vectors, whole line blocks */
 #include "edgekit/contracts/conv2d_int.h"
 
 /* Brings the window that starts at (top, left), maybe outside of x, to `to`; the sum of its cells. */

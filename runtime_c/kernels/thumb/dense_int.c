@@ -1,34 +1,15 @@
 /* Fully connected layer of int8 on small Cortex-M. Four outputs of a row advance together: see im2col_thumb.h.
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule e tfl once
+ * @for X=s8 W=s8 Y=s8 S=s32 @rule e tfl once
  * @when acc_bits <= 30 and (rule == "once" or most_exponent < 0 or least_exponent > 32)
- * @pack w: O/4! I/4! i4 o4 : s16 +128 u8
- * @pack b: O/4! o4
- * @pack e: O : s8 x-1 +-1
- * @fold b: -128 w
+ * @pack w: O/4! I/4! i4 o4 : s16 +128 u8 @pack b: O/4! o4 @pack e: O : s8 x-1 +-1 @fold b: -128 w
  * @scratch (inputs + 3) // 4 * 4 */
 /* Results of 16 bits.
- * @as thumb/dense_int.s8_s16
- * @for X=s8 W=s8 Y=s16 S=s32
- * @rule e
- * @when acc_bits <= 30 and (most_exponent < 0 or least_exponent > 32)
- * @pack w: O/4! I/4! i4 o4 : s16 +128 u8
- * @pack b: O/4! o4
- * @pack e: O : s8 x-1 +-1
- * @fold b: -128 w
- * @scratch (inputs + 3) // 4 * 4 */
+ * @as thumb/dense_int.s8_s16 Y=s16 @without when @rule e
+ * @when (most_exponent < 0 or least_exponent > 32) and acc_bits <= 30
+ * @as thumb1/dense_int.s8_s16 like thumb/dense_int.s8_s16
+ * @work inputs, outputs, padded outputs, padded products */
 /* Fully connected layer of int8 on Cortex-M0+. The sums are those of dot4_thumb1.h.
- * @as thumb1/dense_int
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule e tfl once
- * @when acc_bits <= 30 and (rule == "once" or most_exponent < 0 or least_exponent > 32)
- * @fold b: -128 w */
-/* Results of 16 bits.
- * @as thumb1/dense_int.s8_s16
- * @for X=s8 W=s8 Y=s16 S=s32
- * @rule e
- * @when acc_bits <= 30 and (most_exponent < 0 or least_exponent > 32)
- * @fold b: -128 w */
+ * @as thumb1/dense_int @work calls, inputs, outputs, padded outputs, padded products, positions */
 #include "edgekit/contracts/dense_int.h"
 
 static EK_SHARED void EK_FN_run(const int8_t *x, const uint8_t *w, const int32_t *b, const int32_t *m,

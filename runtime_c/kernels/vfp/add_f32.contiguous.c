@@ -1,5 +1,5 @@
 /* Sums of floats with a scalar FPU: eight of them are loaded by one instruction, and stored by one.
- * @when sa == 1 and sb == 1 */
+ * @when sa == 1 and sb == 1 @work inputs, positions, rest cells */
 #include "edgekit/contracts/map2.h"
 
 EK_KERNEL void EK_FN(const EK_A *pa, const EK_B *pb, EK_Y *py, const struct EK_STRUCT *p)

@@ -1,8 +1,6 @@
 /* Attention to the filled rows of a cache with a scalar FPU. As the kernel in portable C, sixty-four keys at a time in
  * one pass; eight elements of a row stay in registers, and every product is one VMLA, which rounds before it adds.
- * @for T=f32
- * @when size % 8 == 0 and values % 8 == 0
- * @work scores 2 */
+ * @for T=f32 @when size % 8 == 0 and values % 8 == 0 @work scores 2, calls, products, query cells */
 #include "edgekit/contracts/cached_attention.h"
 #include "edgekit/simd/cortex_m/vmla.h"
 

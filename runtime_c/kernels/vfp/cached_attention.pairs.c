@@ -1,9 +1,7 @@
 /* Attention to the filled rows of a cache with a scalar FPU, of pairs of heads that share keys and values: each row is
  * loaded once for both, and eight elements stay in registers. Weights: see attention_vfp.h.
- * @for T=f32
- * @when size % 8 == 0 and values % 8 == 0 and repeat % 2 == 0
- * @when size + values > 16
- * @work scores 1.62 */
+ * @for T=f32 @when size % 8 == 0 and values % 8 == 0 and repeat % 2 == 0 and size + values > 16
+ * @work scores 1.62, products, query cells */
 #include "edgekit/contracts/cached_attention.h"
 #include "edgekit/simd/cortex_m/attention_vfp.h"
 

@@ -1,8 +1,6 @@
 /* Attention to the filled rows of a cache with a scalar FPU, of pairs of heads of eight numbers that share keys and values:
  * see attention_vfp.h.
- * @for T=f32
- * @when size == 8 and values == 8 and repeat % 2 == 0
- * @work scores 1.8 */
+ * @for T=f32 @when size == 8 and values == 8 and repeat % 2 == 0 @work scores 1.8, query cells */
 #include "edgekit/contracts/cached_attention.h"
 #include "edgekit/simd/cortex_m/attention_vfp.h"
 

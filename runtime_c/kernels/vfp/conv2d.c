@@ -1,17 +1,20 @@
 /* Convolution of floats with a scalar FPU. Four outputs of two pixels advance together; pixels of which the same taps
  * lie inside of x form areas, in which the weights of a block stay in a cache.
- * @for T=f32 W=f32 B=f32
- * @when step_c == 1 or in_c == groups
- * @pack w: G O/4! H W I o4
- * @pack b: G O/4! o4 */
+ * @for T=f32 W=f32 B=f32 @when step_c == 1 or in_c == groups @pack w: G O/4! H W I o4 @pack b: G O/4! o4
+ * @count down: min(out_h, -(-pad_top // stride_h) + 1
+ * @count down: + max(0, out_h - 1 - (in_h - 1 + pad_top - (k_h - 1) * dilation_h) // stride_h))
+ * @count across: min(out_w, -(-pad_left // stride_w) + 1
+ * @count across: + max(0, out_w - 1 - (in_w - 1 + pad_left - (k_w - 1) * dilation_w) // stride_w))
+ * @count area blocks: batch * groups * -(-(out_c // groups) // 4) * down * across
+ * @work area blocks, clamped outputs, odd outputs, output window lines, padded products inside
+ * @work paired outputs, parted window lines */
 /* Convolution of floats with weights of 16 bits.
- * @as vfp/conv2d.bf16 f32=bf16
- * @for T=f32 W=bf16 B=f32
- * @when step_c == 1 or in_c == groups */
-/* Convolution of floats with weights of 16 bits.
- * @as vfp/conv2d.f16 f32=f16
- * @for T=f32 W=f16 B=f32
- * @when step_c == 1 or in_c == groups */
+ * @as vfp/conv2d.bf16 W=bf16 f32=bf16
+ * @work calls, clamped outputs, odd outputs, output windows, parted windows, products by 16-vectors
+ * @work weights, window 16-vectors
+ * @as vfp/conv2d.f16 W=f16 f32=f16
+ * @work area blocks, clamped outputs, odd outputs, output window lines, padded products inside
+ * @work paired outputs, parted window lines */
 #include "edgekit/contracts/conv2d.h"
 #include "edgekit/simd/cortex_m/gemm_f32_vfp.h"
 

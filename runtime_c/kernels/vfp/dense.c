@@ -1,13 +1,11 @@
 /* Fully connected layer of floats with a scalar FPU. Four outputs of two rows advance together.
- * @for T=f32 W=f32 B=f32
- * @pack w: O/4! I o4
- * @pack b: O/4! o4 */
+ * @for T=f32 W=f32 B=f32 @pack w: O/4! I o4 @pack b: O/4! o4
+ * @work calls, clamped outputs, odd outputs, padded products, paired outputs, paired products, weights */
 /* Fully connected layer of floats with weights of 16 bits.
- * @as vfp/dense.bf16 f32=bf16
- * @for T=f32 W=bf16 B=f32 */
-/* Fully connected layer of floats with weights of 16 bits.
- * @as vfp/dense.f16 f32=f16
- * @for T=f32 W=f16 B=f32 */
+ * @as vfp/dense.bf16 W=bf16 f32=bf16
+ * @work calls, clamped outputs, padded products, paired outputs, paired products, weights
+ * @as vfp/dense.f16 W=f16 f32=f16
+ * @work calls, clamped outputs, padded products, paired outputs, paired products, weights */
 #include "edgekit/contracts/dense.h"
 #include "edgekit/simd/cortex_m/gemm_f32_vfp.h"
 

@@ -1,11 +1,7 @@
 /* Fully connected layer of weights of eight bits with a scale for each group, with a scalar FPU. A word holds the
  * weights of four outputs for one input.
- * @also dense_groupwise_symmetric
- * @for T=f32 W=s8 B=f32
- * @pack w: O/4! I o4
- * @pack scale: O/4! I o4
- * @pack zero: O/4! I o4
- * @pack b: O/4! o4 */
+ * @for T=f32 W=s8 B=f32 @also dense_groupwise_symmetric @pack w: O/4! I o4 @pack scale: O/4! I o4
+ * @pack zero: O/4! I o4 @pack b: O/4! o4 */
 #include "edgekit/contracts/dense_groupwise.h"
 
 /* Adds products of `count` inputs to four sums; returns the sum of the inputs where weights have zero points. */
@@ -15,7 +11,7 @@ EK_INLINE float EK_FN_products(
     float a = 0, b = 0, c = 0, d = 0, total = 0;
     for (int32_t i = 0; i < count; i++, w += 4) {
         const float v = x[i];
-        EK_ZERO(total += v;)
+        EK_IF_ZERO(total += v;)
         a = __builtin_fmaf(v, (float)w[0], a);
         b = __builtin_fmaf(v, (float)w[1], b);
         c = __builtin_fmaf(v, (float)w[2], c);
@@ -29,7 +25,7 @@ EK_INLINE float EK_FN_products(
 }
 
 EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_C *EK_RESTRICT scale,
-    EK_ZERO(const EK_Z *EK_RESTRICT zero, ) const EK_B *EK_RESTRICT b, EK_T *EK_RESTRICT y,
+    EK_IF_ZERO(const EK_Z *EK_RESTRICT zero, ) const EK_B *EK_RESTRICT b, EK_T *EK_RESTRICT y,
     const struct EK_STRUCT *p)
 {
     for (int32_t r = 0; r < p->rows; r++, x += p->inputs) {
@@ -45,7 +41,7 @@ EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
                 (void)total; /* of use where weights have zero points */
                 weights += 4 * count;
                 for (int32_t o = 0; o < 4; o++) {
-                    EK_ZERO(part[o] -= total * EK_LOAD_Z(EK_AT_Z(zero, at + o));)
+                    EK_IF_ZERO(part[o] -= total * EK_LOAD_Z(EK_AT_Z(zero, at + o));)
                     sum[o] = __builtin_fmaf(EK_LOAD_C(scale[at + o]), part[o], sum[o]);
                 }
             }

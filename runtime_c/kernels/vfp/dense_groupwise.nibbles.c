@@ -1,12 +1,8 @@
 /* Fully connected layer of weights of four bits with a scale for each group, with a scalar FPU. A word holds the
  * weights of eight outputs for one input, each 8 more than it is: eight times the sum of the inputs is taken off for
  * each group.
- * @also dense_groupwise_symmetric
- * @for T=f32 W=s4 B=f32
- * @pack w: O/8! I o8 : +8 u4
- * @pack scale: O/8! I o8
- * @pack zero: O/8 I o8
- * @pack b: O/8! o8 */
+ * @for T=f32 W=s4 B=f32 @also dense_groupwise_symmetric @pack w: O/8! I o8 : +8 u4 @pack scale: O/8! I o8
+ * @pack zero: O/8 I o8 @pack b: O/8! o8 */
 #include "edgekit/contracts/dense_groupwise.h"
 
 /* Adds products of `count` inputs to eight sums; returns the sum of the inputs. */
@@ -39,7 +35,7 @@ EK_INLINE float EK_FN_products(
 }
 
 EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_C *EK_RESTRICT scale,
-    EK_ZERO(const EK_Z *EK_RESTRICT zero, ) const EK_B *EK_RESTRICT b, EK_T *EK_RESTRICT y,
+    EK_IF_ZERO(const EK_Z *EK_RESTRICT zero, ) const EK_B *EK_RESTRICT b, EK_T *EK_RESTRICT y,
     const struct EK_STRUCT *p)
 {
     for (int32_t r = 0; r < p->rows; r++, x += p->inputs) {
@@ -57,7 +53,7 @@ EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
                 weights += 4 * count;
                 for (int32_t o = 0; o < width; o++) {
                     float off = 8;
-                    EK_ZERO(off += EK_LOAD_Z(EK_AT_Z(zero, zero_at + o));)
+                    EK_IF_ZERO(off += EK_LOAD_Z(EK_AT_Z(zero, zero_at + o));)
                     sum[o] = __builtin_fmaf(EK_LOAD_C(scale[at + o]), part[o] - total * off, sum[o]);
                 }
             }

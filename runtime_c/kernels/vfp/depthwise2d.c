@@ -1,9 +1,8 @@
 /* Depthwise convolution of floats with a scalar FPU. Eight channels of two pixels advance together, channels left
  * over one by one; pixels of which the same taps lie inside of x form areas.
- * @for T=f32 W=f32 B=f32
- * @when in_c == out_c
- * @pack w: O/8! H W I o8
- * @pack b: O/8! o8 */
+ * @for T=f32 W=f32 B=f32 @when in_c == out_c @pack w: O/8! H W I o8 @pack b: O/8! o8
+ * @work clamped outputs, odd outputs, output window lines, padded products, products by 16 outputs
+ * @work tap cells beside 16-vectors, weights */
 #include "edgekit/contracts/depthwise2d.h"
 #include "edgekit/simd/cortex_m/gemm_f32_vfp.h"
 

@@ -1,6 +1,6 @@
 /* Normalization of rows by their size with a scalar FPU. The sum advances in sixteen lanes, which are registers, and each
  * product is one VMLA, which rounds before it adds: results have the bits of portable C.
- * @for T=f32 */
+ * @for T=f32 @work calls, inputs, positions, rest cells */
 #include "edgekit/contracts/rms_norm.h"
 #include "edgekit/simd/cortex_m/rms_norm_vfp.h"
 

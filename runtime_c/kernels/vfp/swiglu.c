@@ -1,5 +1,5 @@
 /* SwiGLU with a scalar FPU, two numbers at a time: see swiglu_vfp.h.
- * @for T=f32 */
+ * @for T=f32 @work inputs, positions */
 #include "edgekit/contracts/swiglu.h"
 #include "edgekit/math/math_exp_f32.h"
 #include "edgekit/simd/cortex_m/swiglu_vfp.h"

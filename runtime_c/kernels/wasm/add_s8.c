@@ -1,7 +1,7 @@
 /* int8 sum or difference of rows: see fixed_wasm.h. Eight numbers advance together. Factors of operands are below 8,
  * so that floats are right to 6/8192; what is rounded on the common scale, finer by 2^16, is in that.
- * @when sa[5] == 1 and sb[5] == 1 and exponent <= -16
- * @when a_exponent + exponent <= -17 and b_exponent + exponent <= -17 */
+ * @when sa[5] == 1 and sb[5] == 1 and exponent <= -16 and a_exponent + exponent <= -17
+ * @when b_exponent + exponent <= -17 */
 #include "edgekit/contracts/add_s8.h"
 #include "edgekit/loops/rows.h"
 

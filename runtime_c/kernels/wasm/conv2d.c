@@ -1,26 +1,15 @@
 /* Convolution of floats: see pixel_rows_f32_wasm.h. An image with borders is copied with them, so that all windows
  * are whole.
  * @for T=f32 W=f32 B=f32
- * @when groups == 1 and dilation_w == 1 and step_c == 1
- * @when step_w == in_c and step_h == in_w * in_c
- * @pack w: O/8! H W I o8
- * @pack b: O/8! o8
+ * @when groups == 1 and dilation_w == 1 and step_c == 1 and step_w == in_c and step_h == in_w * in_c
+ * @pack w: O/8! H W I o8 @pack b: O/8! o8
  * @scratch 16 if pad_top + pad_left == 0 and (out_w - 1) * stride_w + k_w <= in_w and (out_h - 1) * stride_h + (k_h - 1) * dilation_h < in_h
  * @scratch else 4 * ((out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1) * ((out_w - 1) * stride_w + k_w) * in_c */
 /* Convolution of floats with weights of 16 bits, which are widened once, eight outputs at a time.
- * @as wasm/conv2d.bf16 f32=bf16
- * @for T=f32 W=bf16 B=f32
- * @when groups == 1 and dilation_w == 1 and step_c == 1
- * @when step_w == in_c and step_h == in_w * in_c
+ * @as wasm/conv2d.bf16 W=bf16 f32=bf16
  * @scratch 32 * k_h * k_w * in_c + (16 if pad_top + pad_left == 0 and (out_w - 1) * stride_w + k_w <= in_w and (out_h - 1) * stride_h + (k_h - 1) * dilation_h < in_h
- * @scratch else 4 * ((out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1) * ((out_w - 1) * stride_w + k_w) * in_c) */
-/* Convolution of floats with weights of 16 bits, which are widened once, eight outputs at a time.
- * @as wasm/conv2d.f16 f32=f16
- * @for T=f32 W=f16 B=f32
- * @when groups == 1 and dilation_w == 1 and step_c == 1
- * @when step_w == in_c and step_h == in_w * in_c
- * @scratch 32 * k_h * k_w * in_c + (16 if pad_top + pad_left == 0 and (out_w - 1) * stride_w + k_w <= in_w and (out_h - 1) * stride_h + (k_h - 1) * dilation_h < in_h
- * @scratch else 4 * ((out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1) * ((out_w - 1) * stride_w + k_w) * in_c) */
+ * @scratch else 4 * ((out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1) * ((out_w - 1) * stride_w + k_w) * in_c)
+ * @as wasm/conv2d.f16 W=f16 f32=f16 like wasm/conv2d.bf16 */
 #include "edgekit/contracts/conv2d.h"
 
 /* The image with its borders. */

@@ -1,19 +1,13 @@
 /* Convolution of int8 with windows of 3 by 3 cells: see winograd_s8_wasm.h. The image is copied with its borders, so
  * that all tiles are whole. Weights are transformed once for six tiles, which must be worth it.
- * @for X=s8 W=s8 Y=s8 S=s32
- * @rule e e_wide tfl once
- * @when groups == 1 and k_h == 3 and k_w == 3 and stride_h == 1 and stride_w == 1
- * @when dilation_h == 1 and dilation_w == 1 and in_c % 8 == 0 and out_h >= 4 and out_w >= 4
+ * @for X=s8 W=s8 Y=s8 S=s32 @rule e e_wide tfl once
+ * @when groups == 1 and k_h == 3 and k_w == 3 and stride_h == 1 and stride_w == 1 and dilation_h == 1
+ * @when dilation_w == 1 and in_c % 8 == 0 and out_h >= 4 and out_w >= 4
  * @when out_h * out_w >= (34 + 160 // min(in_c, out_c)) * (((out_h + 3) // 4 * ((out_w + 3) // 4) + 5) // 6)
- * @when acc_bits <= 25
- * @pack w: O/8! I/2! H W o8 i2
- * @pack b: O/8! o8
- * @pack m: O/8! o8
- * @pack e: O/8! o8
+ * @when acc_bits <= 25 @pack w: O/8! I/2! H W o8 i2 @pack b: O/8! o8 @pack m: O/8! o8 @pack e: O/8! o8
  * @scratch 2 * in_c * ((out_h + 3) // 4 * 4 + 2) * ((out_w + 3) // 4 * 4 + 2)
  * @scratch + ((out_h + 3) // 4) * ((out_w + 3) // 4) * (72 * in_c + 512) + 576 * in_c + 11520
- * @order windows 1048576
- * @work padded products 1.2 */
+ * @order windows 1048576 @work padded products 1.2 */
 #include "edgekit/contracts/conv2d_int.h"
 
 /* Once for all layers: modules are fetched. */
@@ -31,7 +25,7 @@ static EK_SHARED EK_SMALL_WASM void EK_FN_all(const EK_X *EK_RESTRICT x, const E
     for (int32_t n = 0; n < p->batch; n++) {
         const struct ek_points_s8_wasm points = {image, w, b, m, e, y + n * p->out_h * p->out_w * p->out_c,
             cells, weights, products, products + EK_POINTS_WASM * 48, p->in_c, p->out_c, p->out_h, p->out_w,
-            down, across, {EK_RULE(one), EK_RULE(kind)(), 1, p->zero, p->lo, p->hi}};
+            down, across, {EK_RULE(one), EK_RULE(kind), 1, p->zero, p->lo, p->hi}};
         ek_two_bordered_wasm(x + n * p->in_h * p->in_w * p->in_c, scratch, &bordered);
         ek_points_s8_wasm(&points);
     }

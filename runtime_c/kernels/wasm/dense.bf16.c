@@ -1,13 +1,6 @@
 /* Fully connected layer of floats with weights of 16 bits, which are widened eight outputs at a time.
- * @for T=f32 W=bf16 B=f32
- * @pack w: O/8! I o8
- * @pack b: O/8! o8
- * @scratch 32 * inputs
- * @split rows >= 4 */
-/* Fully connected layer of floats with weights of 16 bits, which are widened eight outputs at a time.
- * @as wasm/dense.f16 bf16=f16
- * @for T=f32 W=f16 B=f32
- * @split rows >= 4 */
+ * @for T=f32 W=bf16 B=f32 @pack w: O/8! I o8 @pack b: O/8! o8 @scratch 32 * inputs @split rows >= 4
+ * @as wasm/dense.f16 W=f16 bf16=f16 */
 #include "edgekit/contracts/dense.h"
 
 EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_B *EK_RESTRICT b,

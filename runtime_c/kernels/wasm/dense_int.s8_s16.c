@@ -1,11 +1,6 @@
 /* Fully connected layer of int8, results of 16 bits, as sums of gates have them: see gates_wasm.h.
- * @for X=s8 W=s8 Y=s16 S=s32
- * @rule e e_wide
- * @when acc_bits + weight_shift <= 30
- * @pack w: O/8! I/2! o8 i2
- * @pack b: O/8! o8
- * @pack m: O/8! o8
- * @scratch 2 * (rows * inputs) + 16 */
+ * @for X=s8 W=s8 Y=s16 S=s32 @rule e e_wide @when acc_bits + weight_shift <= 30 @pack w: O/8! I/2! o8 i2
+ * @pack b: O/8! o8 @pack m: O/8! o8 @scratch 2 * (rows * inputs) + 16 */
 #include "edgekit/contracts/dense_int.h"
 
 /* Eight outputs from `first` on of some rows. */

@@ -1,7 +1,5 @@
 /* Depthwise convolution of floats. Eight channels of a pixel advance together, then one.
- * @for T=f32 W=f32 B=f32
- * @when in_c == out_c
- * @pack w: H W O I */
+ * @for T=f32 W=f32 B=f32 @when in_c == out_c @pack w: H W O I */
 #include "edgekit/contracts/depthwise2d.h"
 
 /* One pixel, whose window starts at row `top`, column `left` of x, maybe outside. */

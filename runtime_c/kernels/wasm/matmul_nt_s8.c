@@ -1,8 +1,6 @@
 /* int8 matrix product with transposed b. b is packed first: see matrices_s8_wasm.h.
- * @rule e e_wide tfl
- * @when rows >= 4 and inner * 65025 < 2 ** (30 - max(exponent, 0) * (rule == "tfl"))
- * @split rows >= 32
- * @scratch ((columns + 15) // 16 * 16 + 3) * ((inner + 1) // 2 * 4) + 16 */
+ * @rule e e_wide tfl @when rows >= 4 and inner * 65025 < 2 ** (30 - max(exponent, 0) * (rule == "tfl"))
+ * @scratch ((columns + 15) // 16 * 16 + 3) * ((inner + 1) // 2 * 4) + 16 @split rows >= 32 */
 #include "edgekit/contracts/matmul_nt_s8.h"
 #include "edgekit/loops/matrices.h"
 

@@ -56,6 +56,10 @@ CASES = (
     case(
         "divide", X, other=0.3, rounding_mode="trunc", expected=of_torch("div", X, 0.3, rounding_mode="trunc")
     ),
+    *(
+        case("pow", POSITIVE, exponent=e, expected=of_torch("pow", POSITIVE, e))
+        for e in (-2, -1, -0.5, -0.25, 0.25, 0.5, 1.5, 2, 3)
+    ),
     case("sgn", X, expected=np.sign(X)),
     case("round", 3 * X, decimals=1, expected=of_torch("round", 3 * X, decimals=1)),
     case("round", PLACES, expected=PLACES),
@@ -232,6 +236,19 @@ CASES = (
     ),
     case("linalg_vector_norm", X, ord=float("-inf"), dim=(0, 2), expected=np.abs(X).min((0, 2))),
     case("norm", X, p=1, dim=(2,), expected=np.abs(X).sum(2)),
+    case("linalg_norm", X, expected=np.linalg.norm(X.reshape(-1))),
+    case("linalg_norm", X, ord=3, dim=[1], expected=np.linalg.norm(X, 3, 1)),
+    *(
+        case(
+            "linalg_norm",
+            X,
+            ord=order,
+            dim=[0, 2],
+            keepdim=True,
+            expected=np.linalg.norm(X, order, (0, 2), True),
+        )
+        for order in ("fro", 1, -1, float("inf"), float("-inf"))
+    ),
     case(
         "rms_norm",
         X,

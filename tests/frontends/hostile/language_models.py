@@ -145,9 +145,9 @@ CASES = {
         "E0205", "no place for", folder("qwen3", lambda c: c.update(attention_bias=False))
     ),
     "ties that are none": Case("E0401", "differs", folder(header=untied)),
-    "width of another model": Case("E0401", "config.json says", config(hidden_size=24)),
+    "width of another model": Case("E0401", "the configuration says", config(hidden_size=24)),
     "width of nothing": Case("E0401", "hidden_size is 0", config(hidden_size=0)),
-    "width without end": Case("E0401", "config.json says", config(hidden_size=1 << 62)),
+    "width without end": Case("E0401", "the configuration says", config(hidden_size=1 << 62)),
     "heads of nothing": Case("E0401", "is -4", config(num_attention_heads=-4)),
     "heads that share badly": Case("E0401", "do not share", config(num_key_value_heads=3)),
     "heads of one number": Case("E0401", "no pairs", config(head_dim=1)),

@@ -47,9 +47,7 @@ CASES = {
     "primitive that nothing describes": Case(
         "E0401", "described nowhere", made(node("REF::ReLU:1", ["net:x"], "y", (4,)))
     ),
-    "primitive that nobody knows": Case(
-        "E0201", "unsupported op Launch", made(node("Launch", ["net:x"], "y"))
-    ),
+    "unknown primitive": Case("E0201", "unsupported op Launch", made(node("Launch", ["net:x"], "y"))),
     "tensor for a flag": Case(
         "E0401",
         "keep_dims is a tensor",

@@ -81,7 +81,7 @@ CASES = {
     "edge that is no edge": Case(
         "E0401", "should be", changed(lambda top: top["nodes"][3].update(inputs=[["0", None]]))
     ),
-    "shape that nobody says": Case("E0302", "--shape data", net(SHAPELESS)),
+    "input without a shape": Case("E0302", "--shape data", net(SHAPELESS)),
     "setting without end": Case(
         "E0402", "absurd", steps(y=("Reshape", ["x"], {"shape": "(" + "1," * 100_000 + ")"}))
     ),

@@ -21,17 +21,6 @@ def pickled(protocol: int) -> bytes:
     return made.getvalue()
 
 
-def saved_model(folder: Path) -> Path:
-    (folder / "net").mkdir()
-    (folder / "net" / "saved_model.pb").write_bytes((SAMPLES / "tf/saved_model/saved_model.pb").read_bytes())
-    return folder / "net"
-
-
-def named_evil(folder: Path) -> Path:
-    """Who copies the command would run the name."""
-    return saved_model(folder).rename(folder / "x'); print('")
-
-
 def folder_of_nothing(folder: Path) -> Path:
     return folder
 
@@ -57,12 +46,6 @@ CASES = {
             archive({"net/constants.pkl": pickled(2), "net/code/__torch__.py": "", "net/data.pkl": ""}),
         ),
     ),
-    "SavedModel, a folder": Case("E0206", "from_saved_model('net')", saved_model),
-    "SavedModel, its file": Case(
-        "E0206", "TFLiteConverter", lambda folder: saved_model(folder) / "saved_model.pb"
-    ),
-    "SavedModel with a name that is a program": Case("E0206", "from_saved_model('FOLDER')", named_evil),
-    "ONNX Runtime": Case("E0206", "that it was made of", file("net.ort", b"\0\0\0\0ORTM")),
     "ExecuTorch": Case("E0206", "torch.export.save", file("net.pte", b"\0\0\0\0ET12")),
     "folder of nothing": Case("E0206", "is a folder", folder_of_nothing),
     "nothing": Case("E0206", "no known format", file("net.unknown", b"")),

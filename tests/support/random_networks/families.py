@@ -33,7 +33,8 @@ class Family:
 
 
 FAMILIES = {
-    "onnx": Family("ONNX, against ONNX Runtime", "onnx_family.make", 420, 10),
+    "onnx": Family("ONNX, against ONNX Runtime", "onnx_family.make", 320, 10),
+    "rare": Family("ONNX of rare forms, against ONNX Runtime", "onnx_family.make", 100, 30),
     "qdq": Family("quantized ONNX, against ONNX Runtime", "quantized_family.make", 80, 10),
     "int8": Family("TFLite with integers, against LiteRT", "tflite_family.integers", 250, 10),
     "real": Family("TFLite with floats, against LiteRT", "tflite_family.reals", 170, 10),

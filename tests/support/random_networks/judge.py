@@ -56,7 +56,7 @@ def judged(trial: Trial) -> Verdict:
 
 def named(graph: Graph, inputs: Mapping[str, Array]) -> dict[str, Array]:
     """The inputs by the names that the reader gave them."""
-    if set(graph.inputs) <= set(inputs):  # exporters leave out what nobody reads
+    if set(graph.inputs) <= set(inputs):  # exporters leave out unused inputs
         return {name: inputs[name] for name in graph.inputs}
     return dict(zip(graph.inputs, inputs.values(), strict=True))
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import numpy as np
 from support.random_models import Dice
-from support.random_networks import onnx_elementwise, onnx_layers, onnx_moves
+from support.random_networks import onnx_elementwise, onnx_layers, onnx_moves, onnx_rare
 from support.random_networks.onnx_net import OnnxNet, run
 from support.random_networks.trial import (
     Recipe,
@@ -22,6 +22,7 @@ from support.random_networks.trial import (
 from edgekit.converters.onnx.reader import convert
 
 _KINDS = (onnx_layers.RECIPES, onnx_layers.RECIPES, onnx_elementwise.RECIPES, onnx_moves.RECIPES)
+_RARE = (onnx_rare.RECIPES, onnx_rare.RECIPES, onnx_rare.RECIPES, *_KINDS[1:])
 _OPSETS = (11, 11, 12, 13, 13, 14, 15, 16, 17, 17, 18, 19, 20, 21, 22)
 _TRIES = 8  # of recipes that may not fit
 
@@ -49,21 +50,21 @@ def grown(recipe: Recipe) -> OnnxNet:
     for step in recipe.steps:
         net.dice = Dice(recipe.seed, step)
         for _ in range(_TRIES):
-            if net.attempt(_step(net.dice)):
+            if net.attempt(_step(net.dice, _RARE if recipe.family == "rare" else _KINDS)):
                 break
     if not net.nodes:
         raise UnfitError
     return net
 
 
-def _step(dice: Dice) -> Callable[[OnnxNet], None]:
-    recipes = dice.pick(*_KINDS)
+def _step(dice: Dice, kinds: Sequence[onnx_layers.Recipes]) -> Callable[[OnnxNet], None]:
+    recipes = dice.pick(*kinds)
     weights = np.array([weight for weight, _ in recipes], float)
     return recipes[int(dice.rng.choice(len(recipes), p=weights / weights.sum()))][1]
 
 
 def ends(net: OnnxNet) -> list[str]:
-    """What nobody reads, and here and there a value that is read."""
+    """Values without a consumer, and here and there one that has some."""
     names = net.loose_ends()
     return (
         names

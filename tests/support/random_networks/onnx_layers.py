@@ -11,6 +11,7 @@ from support.random_models import FAMILIES, Dice
 from support.random_networks.onnx_net import OnnxNet
 
 Recipe = Callable[[OnnxNet], Any]
+Recipes = tuple[tuple[int, Recipe], ...]
 
 
 def activation(net: OnnxNet, x: str) -> str:
@@ -250,7 +251,7 @@ def recurrent(net: OnnxNet) -> None:
     w = net.normal(count, gates * size, width, scale=width**-0.5)
     r = net.normal(count, gates * size, size, scale=0.5 * size**-0.5)
     b = (net.normal(count, 2 * gates * size, scale=0.3),) * dice.coin()
-    more = {"linear_before_reset": dice.roll(0, 1)} if op == "GRU" else {}
+    more: dict[str, Any] = {"linear_before_reset": dice.roll(0, 1)} if op == "GRU" else {}
     y = net.add_all(op, x, w, r, *b, outputs=outputs, hidden_size=size, direction=direction, **more)[0]
     t, n = net.shape(x)[:2]
     if count == 1 and dice.coin():

@@ -120,6 +120,7 @@ class OnnxNet:
         self.constants: dict[str, Array] = {}
         self.made: dict[str, Array] = {}  # inputs and results, the newest last
         self.exact: set[str] = set()
+        self.may_be_empty = False  # results, for now
 
     def input(self, data: Array) -> str:
         name = f"x{len(self.inputs)}"
@@ -150,7 +151,9 @@ class OnnxNet:
     ) -> str:
         """One of the values that fit, mostly a new one: deep networks have more to simplify."""
         names = [
-            n for n, v in self.made.items() if v.dtype == dtype and fits(v) and (not exact or n in self.exact)
+            name
+            for name, v in self.made.items()
+            if v.dtype == dtype and v.size and fits(v) and (not exact or name in self.exact)
         ]
         if not names:
             raise UnfitError
@@ -158,15 +161,22 @@ class OnnxNet:
         return names[-back]
 
     def rank(self, *ranks: int, exact: bool = False) -> str:
-        return self.pick(lambda v: v.ndim in ranks and v.size > 0, exact=exact)
+        return self.pick(lambda v: v.ndim in ranks, exact=exact)
 
     def add(self, op: str, *operands: str, **attributes: Any) -> str:
         return self.add_all(op, *operands, **attributes)[0]
 
     def add_all(
-        self, op: str, *operands: str, outputs: int = 1, domain: str = "", **attributes: Any
+        self,
+        op: str,
+        *operands: str,
+        outputs: int = 1,
+        domain: str = "",
+        reads: Sequence[str] = (),
+        **attributes: Any,
     ) -> list[str]:
-        """Add a node, unless ONNX Runtime refuses it or its results are of no use."""
+        """Add a node, unless ONNX Runtime refuses it or its results are of no use. Graphs within it `read`
+        values besides its operands."""
         exact = all(name in self.exact for name in operands if name)
         jumps = op in JUMPS or (
             op == "Cast" and attributes["to"] not in (TensorProto.FLOAT, TensorProto.DOUBLE)
@@ -177,9 +187,9 @@ class OnnxNet:
         node = helper.make_node(
             op, operands, names, name=f"{op}_{len(self.nodes)}", domain=domain, **attributes
         )
-        results = self._run(node)
+        results = self._run(node, reads)
         for result in results:
-            if not 0 < result.size <= MAX_ELEMENTS or result.ndim > 6:
+            if not (0 if self.may_be_empty else 1) <= result.size <= MAX_ELEMENTS or result.ndim > 6:
                 raise UnfitError
             if result.dtype.kind == "f" and not (np.abs(result) <= MAX_MAGNITUDE).all():
                 raise UnfitError
@@ -192,8 +202,8 @@ class OnnxNet:
             self.exact |= set(names)
         return names
 
-    def _run(self, node: NodeProto) -> list[Array]:
-        names = [name for name in dict.fromkeys(node.input) if name]
+    def _run(self, node: NodeProto, reads: Sequence[str]) -> list[Array]:
+        names = [name for name in dict.fromkeys([*node.input, *reads]) if name]
         feeds = {name: self.value(name) for name in names}
         # What is constant in the network is constant here: operators refuse some operands that are not.
         given = {name: x for name, x in feeds.items() if name not in self.constants}

@@ -35,6 +35,7 @@ def grown(recipe: Recipe) -> TorchNet:
     for _ in range(dice.pick(1, 1, 2)):
         shape = dice.pick(
             (1, dice.roll(1, 8), dice.roll(3, 11), dice.roll(3, 11)),
+            (1, dice.roll(1, 4), *dice.rolls(3, 3, 6)),
             (dice.roll(1, 2), dice.roll(1, 8), dice.roll(3, 9), dice.roll(3, 9)),
             (dice.roll(1, 3), dice.roll(2, 9), dice.roll(1, 9)),
             (dice.roll(1, 4), dice.roll(1, 17)),

@@ -77,12 +77,14 @@ def conv(net: TorchNet) -> None:
 
 def up(net: TorchNet) -> None:
     dice = net.dice
-    x = net.rank(3, 4)
+    x = net.rank(3, 4, 4, 5)
     _, channels, *sizes = net.made[x].shape
-    kind = {1: nn.ConvTranspose1d, 2: nn.ConvTranspose2d}[len(sizes)]
-    kernel, stride = dice.roll(1, 4), dice.roll(1, 3)
+    kind = {1: nn.ConvTranspose1d, 2: nn.ConvTranspose2d, 3: nn.ConvTranspose3d}[len(sizes)]
+    kernel, stride, dilation = (dice.rolls(len(sizes), 1, most) for most in (4, 3, 2))
     groups = divisor(net, channels) if dice.coin() else 1
-    how = {"padding": dice.roll(0, kernel // 2), "output_padding": dice.roll(0, stride - 1), "groups": groups}
+    how: dict[str, Any] = {"groups": groups, "dilation": dilation}
+    how["padding"] = [dice.roll(0, (k - 1) * d // 2) for k, d in zip(kernel, dilation, strict=True)]
+    how["output_padding"] = [dice.roll(0, max(s, d) - 1) for s, d in zip(stride, dilation, strict=True)]
     outputs = groups * dice.roll(1, 3)
     net.add("conv_transpose", seeded(lambda: kind(channels, outputs, kernel, stride, **how), dice), x)
 
@@ -186,10 +188,13 @@ def recurrent(net: TorchNet) -> None:
 
 def pool(net: TorchNet) -> None:
     dice = net.dice
-    x = net.rank(4)
+    x = net.rank(3, 4, 4, 5)
     sizes = net.made[x].shape[2:]
     kernel = [dice.roll(1, min(4, n)) for n in sizes]
-    how = {"stride": [dice.roll(1, 3) for _ in sizes], "padding": [dice.roll(0, k // 2) for k in kernel]}
+    how: dict[str, Any] = {
+        "stride": [dice.roll(1, 3) for _ in sizes],
+        "padding": [dice.roll(0, k // 2) for k in kernel],
+    }
     how["ceil_mode"] = dice.coin()
     to = [dice.roll(1, n) for n in sizes]
     counted, dilated = (
@@ -197,11 +202,15 @@ def pool(net: TorchNet) -> None:
         [1 + (2 * k - 1 <= n and dice.coin()) for k, n in zip(kernel, sizes, strict=True)],
     )
     kind = dice.pick("max", "average", "adaptive average", "adaptive max")
+
+    def of(name: str) -> Any:
+        return getattr(F, f"{name}{len(sizes)}d")
+
     function = {
-        "max": lambda v: F.max_pool2d(v, kernel, dilation=dilated, **how),
-        "average": lambda v: F.avg_pool2d(v, kernel, count_include_pad=counted, **how),
-        "adaptive average": lambda v: F.adaptive_avg_pool2d(v, to),
-        "adaptive max": lambda v: F.adaptive_max_pool2d(v, to),
+        "max": lambda v: of("max_pool")(v, kernel, dilation=dilated, **how),
+        "average": lambda v: of("avg_pool")(v, kernel, count_include_pad=counted, **how),
+        "adaptive average": lambda v: of("adaptive_avg_pool")(v, to),
+        "adaptive max": lambda v: of("adaptive_max_pool")(v, to),
     }[kind]
     net.add(f"{kind} pool", function, x, exact="max" in kind)
 

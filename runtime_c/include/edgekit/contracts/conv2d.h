@@ -2,7 +2,8 @@
  * x is padded with 0. Outputs are split into `groups`, each of which reads its own part of the channels.
  * @split batch: x in_h * in_w * in_c, y out_h * out_w * out_c
  * @split pixels: x in_c, y out_c
- * @split out_h: x window, y out_w * out_c */
+ * @split out_h: x window, y out_w * out_c
+ * @split out_c/16 of columns: w packed, b packed, y 1 */
 #ifndef EDGEKIT_CONV2D_H
 #define EDGEKIT_CONV2D_H
 

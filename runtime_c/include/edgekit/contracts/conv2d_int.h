@@ -4,7 +4,8 @@
  * requantize is EK_EXPR.
  * @split batch: x in_h * in_w * in_c, y out_h * out_w * out_c
  * @split pixels: x in_c, y out_c
- * @split out_h: x window, y out_w * out_c */
+ * @split out_h: x window, y out_w * out_c
+ * @split out_c/16 of columns: w packed, b packed, m packed, e packed, y 1 */
 #ifndef EDGEKIT_CONV2D_INT_H
 #define EDGEKIT_CONV2D_INT_H
 

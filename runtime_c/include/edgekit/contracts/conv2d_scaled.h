@@ -2,7 +2,8 @@
  * hi), with zeros outside of the image. w holds integers, scale[o] is that of those of output o, b is in units of it.
  * @split batch: x in_h * in_w * in_c, y out_h * out_w * out_c
  * @split pixels: x in_c, y out_c
- * @split out_h: x window, y out_w * out_c */
+ * @split out_h: x window, y out_w * out_c
+ * @split out_c/16 of columns: w packed, b packed, scale packed, y 1 */
 #ifndef EDGEKIT_CONV2D_SCALED_H
 #define EDGEKIT_CONV2D_SCALED_H
 

@@ -1,6 +1,6 @@
 /* y[r][o] = clamp(b[o] + sum over i of x[r][i] w[o][i], lo, hi)
  * @split rows: x inputs, y outputs
- * @split outputs/16: w packed, b packed, y 1 */
+ * @split outputs/16 of columns: w packed, b packed, y 1 */
 #ifndef EDGEKIT_DENSE_H
 #define EDGEKIT_DENSE_H
 

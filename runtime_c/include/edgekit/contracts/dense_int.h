@@ -2,7 +2,7 @@
  * b holds the bias less the zero point of x times the sum of the weights.
  * m and e are multipliers and exponents (a common shift in rule E); requantize is EK_EXPR.
  * @split rows: x inputs, y outputs
- * @split outputs/16: w packed, b packed, m packed, e packed, y 1 */
+ * @split outputs/16 of columns: w packed, b packed, m packed, e packed, y 1 */
 #ifndef EDGEKIT_DENSE_INT_H
 #define EDGEKIT_DENSE_INT_H
 

@@ -1,7 +1,7 @@
 /* y = clamp(scale[o] (b[o] + sum over i of x[r][i] w[o][i]), lo, hi).
  * w holds integers, scale[o] is that of those of output o, b is in units of it.
  * @split rows: x inputs, y outputs
- * @split outputs/16: w packed, b packed, scale packed, y 1 */
+ * @split outputs/16 of columns: w packed, b packed, scale packed, y 1 */
 #ifndef EDGEKIT_DENSE_SCALED_H
 #define EDGEKIT_DENSE_SCALED_H
 

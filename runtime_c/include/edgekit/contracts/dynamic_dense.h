@@ -2,7 +2,7 @@
  * where i is in group g = i / group: a fully connected layer of rows that were quantized in this run. Sums of products are
  * integers. Floats are rounded after each operation, and added in the order of groups, from 0 on.
  * @split rows: x inputs, s 1, y outputs
- * @split outputs/16: w packed, scale packed, b packed, y 1 */
+ * @split outputs/16 of columns: w packed, scale packed, b packed, y 1 */
 #ifndef EDGEKIT_DYNAMIC_DENSE_H
 #define EDGEKIT_DYNAMIC_DENSE_H
 

@@ -2,7 +2,7 @@
  * quantized in this run, as a whole. sums[o] is the sum of w[o][i]. Sums of products are integers. Floats are rounded after
  * each operation.
  * @split rows: x inputs, y outputs
- * @split outputs/16: w packed, sums packed, scale packed, b packed, y 1 */
+ * @split outputs/16 of columns: w packed, sums packed, scale packed, b packed, y 1 */
 #ifndef EDGEKIT_DYNAMIC_QUANTIZE_DENSE_H
 #define EDGEKIT_DYNAMIC_QUANTIZE_DENSE_H
 

@@ -8,6 +8,11 @@
 #error "EdgeKit's float math needs IEEE arithmetic: build without -ffast-math (or define EK_ALLOW_FAST_MATH)"
 #endif
 
+/* gcc computes in double for s390x, and in 80 bits without SSE, where it is asked for C and nothing else. */
+#if defined(__FLT_EVAL_METHOD__) && (__FLT_EVAL_METHOD__ == 1 || __FLT_EVAL_METHOD__ == 2)
+#error "EdgeKit needs floats as they are stored: build with -fexcess-precision=fast, or -mfpmath=sse -msse2"
+#endif
+
 /* The builtin is expanded in place even by -ffreestanding, where a plain memcpy would be a call. */
 #if defined(__GNUC__)
 #define EK_COPY_BITS(to, from) (void)__builtin_memcpy(&(to), &(from), sizeof(to))

@@ -1,27 +1,20 @@
-/* The requantization rules in streaming mode (SME), and what kernels do behind them. Compilers know the rule. */
+/* The requantization rules in streaming mode (SME), and what kernels do behind them. */
 #ifndef EDGEKIT_RULES_SME_H
 #define EDGEKIT_RULES_SME_H
 
+#include "edgekit/loops/rule_kinds.h"
 #include "edgekit/simd/sme/panels_sme.h"
-
-enum {
-    ek_requantize_e_rule, /* rule E: the doubled product, its upper half, and a rounding shift */
-    ek_requantize_e_wide_rule, /* the same for large ratios: products of 64 bits, and what leaves 32 is saturated */
-    ek_requantize_tfl_rule, /* rule T: the second rounding takes halves away from zero, but where it does not shift */
-    ek_requantize_tfl_down_rule, /* the same where every exponent is negative */
-    ek_requantize_once_rule /* one rounding, halves away from zero */
-};
 
 /* What the rule needs of the exponents of outputs from `o` on. */
 EK_INLINED svint32_t ek_sme_exponents(
-    const int32_t rule, const int8_t *e, const int32_t o, const svbool_t each) EK_STREAMING
+    const int32_t kind, const int8_t *e, const int32_t o, const svbool_t each) EK_STREAMING
 {
-    switch (rule) {
-    case ek_requantize_e_rule:
+    switch (kind) {
+    case ek_requantize_e_kind:
         return svdup_s32(31 - e[0]);
-    case ek_requantize_e_wide_rule:
+    case ek_requantize_e_wide_kind:
         return svdup_s32(-e[0]);
-    case ek_requantize_once_rule:
+    case ek_requantize_once_kind:
         return svsub_x(each, svld1sb_s32(each, e + o), 31);
     default:
         return svld1sb_s32(each, e + o);
@@ -30,24 +23,24 @@ EK_INLINED svint32_t ek_sme_exponents(
 
 /* A vector of sums times m. Multipliers of rule T are not negative, so that SQRDMULH does not saturate. */
 EK_INLINED svint32_t ek_sme_requantize(
-    const int32_t rule, const svint32_t sum, const svint32_t m, const svint32_t e) EK_STREAMING
+    const int32_t kind, const svint32_t sum, const svint32_t m, const svint32_t e) EK_STREAMING
 {
     const svbool_t all = svptrue_b32(), wide = svptrue_b64();
     svint32_t product;
     svint64_t even, odd;
-    switch (rule) {
-    case ek_requantize_e_rule:
+    switch (kind) {
+    case ek_requantize_e_kind:
         return svrshl_x(all, svqdmulh(sum, m), e);
-    case ek_requantize_tfl_rule:
+    case ek_requantize_tfl_kind:
         product = svqrdmulh(svlsl_x(all, sum, svreinterpret_u32(svmax_x(all, e, 0))), m);
         return svrshl_x(all, svsra(product, svand_x(all, product, e), 31), svmin_x(all, e, 0));
-    case ek_requantize_tfl_down_rule:
+    case ek_requantize_tfl_down_kind:
         product = svqrdmulh(sum, m);
         return svrshl_x(all, svsra(product, product, 31), e);
     default:
         even = svmullb(sum, m);
         odd = svmullt(sum, m);
-        if (rule == ek_requantize_once_rule) {
+        if (kind == ek_requantize_once_kind) {
             even = svsra(even, even, 63);
             odd = svsra(odd, odd, 63);
         }

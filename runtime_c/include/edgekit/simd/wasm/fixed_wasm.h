@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <wasm_simd128.h>
 
+#include "edgekit/loops/rule_kinds.h"
 #include "edgekit/math/fixed.h"
 #include "edgekit/types.h"
 
@@ -34,34 +35,18 @@ EK_INLINE float ek_power_wasm(const int32_t e)
     return power;
 }
 
-/* Which rule: kernels name it. A module holds only those that are named, for the few sums that floats cannot tell. */
-EK_INLINE int32_t ek_requantize_e_kind(void)
-{
-    return 0;
-}
+/* The rules, which kernels name: a module holds only those that are named, for the few sums that floats cannot tell. */
 static EK_SHARED EK_SMALL_WASM int32_t ek_requantize_e_one(int32_t acc, int32_t m, int32_t e)
 {
     return ek_requantize_e(acc, m, e);
-}
-EK_INLINE int32_t ek_requantize_e_wide_kind(void)
-{
-    return 1;
 }
 static EK_SHARED EK_SMALL_WASM int32_t ek_requantize_e_wide_one(int32_t acc, int32_t m, int32_t e)
 {
     return ek_requantize_e_wide(acc, m, e);
 }
-EK_INLINE int32_t ek_requantize_once_kind(void)
-{
-    return 2;
-}
 static EK_SHARED EK_SMALL_WASM int32_t ek_requantize_once_one(int32_t acc, int32_t m, int32_t e)
 {
     return ek_requantize_once(acc, m, e);
-}
-EK_INLINE int32_t ek_requantize_tfl_kind(void)
-{
-    return 3;
 }
 static EK_SHARED EK_SMALL_WASM int32_t ek_requantize_tfl_one(int32_t acc, int32_t m, int32_t e)
 {
@@ -82,7 +67,7 @@ struct ek_results_wasm {
 /* From one exponent to the next: rule E has one. */
 EK_INLINE int32_t ek_exponents_wasm(const struct ek_results_wasm *r)
 {
-    return r->kind < 2 ? 0 : r->each;
+    return r->kind <= ek_requantize_e_wide_kind ? 0 : r->each;
 }
 
 /* Four sums become results by these. Rule T rounds twice, which moves the steps of the second rounding by half a unit
@@ -96,7 +81,7 @@ struct ek_scales_wasm {
 /* Has the nudge the sign of the sum? Not where all results below the zero point are the same. */
 EK_INLINE int32_t ek_is_signed_wasm(const int32_t kind, const int32_t zero, const int32_t lo)
 {
-    return kind == 3 && lo < zero;
+    return kind == ek_requantize_tfl_kind && lo < zero;
 }
 
 /* What products are added to: a zero point and a half, and `more` of 8192. */
@@ -112,8 +97,9 @@ EK_INLINE struct ek_scales_wasm ek_scales_wasm(
     const int32_t bias = 127 + EK_POINT_WASM;
     const v128_t tiny = wasm_f32x4_splat(ek_power_wasm(EK_LAST_WASM));
     const v128_t exponent =
-        r->kind < 2 ? wasm_i32x4_splat(31 - e[0])
-                    : wasm_i32x4_extend_low_i16x8(wasm_i16x8_extend_low_i8x16(wasm_v128_load32_zero(e)));
+        r->kind <= ek_requantize_e_wide_kind
+            ? wasm_i32x4_splat(31 - e[0])
+            : wasm_i32x4_extend_low_i16x8(wasm_i16x8_extend_low_i8x16(wasm_v128_load32_zero(e)));
     /* Powers of two, made of their exponents. */
     const v128_t unit = wasm_i32x4_shl(wasm_i32x4_add(exponent, wasm_i32x4_splat(bias)), 23);
     const v128_t last = wasm_i32x4_shl(wasm_i32x4_add(exponent, wasm_i32x4_splat(bias - 31)), 23);
@@ -122,7 +108,7 @@ EK_INLINE struct ek_scales_wasm ek_scales_wasm(
     s.nudge = wasm_v128_and(
         wasm_f32x4_mul(wasm_f32x4_mul(unit, wasm_f32x4_splat(0.5f)), tiny), wasm_i32x4_shr(exponent, 31));
     s.offset = ek_offset_wasm(r->zero, 2);
-    if (r->kind == 3 && !ek_is_signed_wasm(r->kind, r->zero, r->lo))
+    if (r->kind == ek_requantize_tfl_kind && !ek_is_signed_wasm(r->kind, r->zero, r->lo))
         s.offset = wasm_f32x4_add(s.offset, s.nudge);
     return s;
 }

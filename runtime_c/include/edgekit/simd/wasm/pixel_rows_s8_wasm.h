@@ -1,4 +1,4 @@
-/* Lines of pixels whose windows are whole: sums of products of int8, four pixels and eight outputs at a time.
+/* Lines of pixels whose windows are whole: sums of products of int8, six pixels and eight outputs at a time.
  * With relaxed vectors a step takes four cells, bytes of x with the top bit flipped where the engine has unsigned ones;
  * else two cells, which are widened to 16 bits. Weights are tiled O/4! H WI/4! o4 wi4, or WI/2! and wi2. */
 #ifndef EDGEKIT_PIXEL_ROWS_S8_WASM_H

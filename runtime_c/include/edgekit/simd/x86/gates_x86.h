@@ -11,9 +11,10 @@ EK_PART void EK_WIDE(block_sums)(const struct ek_gates *g, const int8_t *h, cons
     EK_WIDE(ints) acc[8];
     EK_WIDE(products)(acc, (const uint8_t *)h, row, blocks, parts, &s);
     EK_UNROLLED_FOR(32, int32_t n = 0; n < blocks; n++) {
-        const struct EK_WIDE(scales) scales = EK_WIDE(scales)(0, g->m, &shift, row + EK_LANES * n);
+        const struct EK_WIDE(scales) scales =
+            EK_WIDE(scales)(ek_requantize_e_kind, g->m, &shift, row + EK_LANES * n);
         const EK_WIDE(ints) moved = EK_MM(sll_epi32)(acc[n], _mm_cvtsi32_si128(up));
-        const EK_WIDE(ints) total = EK_WIDE(requantized)(0, moved, &scales);
+        const EK_WIDE(ints) total = EK_WIDE(requantized)(ek_requantize_e_kind, moved, &scales);
         (void)__builtin_memcpy(sum + EK_LANES * n, &total, sizeof total);
     }
 }

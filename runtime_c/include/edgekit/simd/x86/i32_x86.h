@@ -52,18 +52,19 @@ EK_INLINE struct EK_WIDE(scales)
     s.last_shift = zero;
     s.half = zero;
     s.away = EK_WIDE(above_zero)(zero);
-    if (kind >= 4) {
+    if (kind >= ek_requantize_line_kind) {
         s.half = EK_WIDE(load)(e + 4 * at);
         return s;
     }
-    const EK_WIDE(ints) exponent = kind < 2 ? EK_MM(set1_epi32)(e[0]) : EK_WIDE(widened)(e + at);
+    const EK_WIDE(ints) exponent =
+        kind <= ek_requantize_e_wide_kind ? EK_MM(set1_epi32)(e[0]) : EK_WIDE(widened)(e + at);
     const EK_WIDE(ints) up = EK_MM(max_epi32)(exponent, zero);
     s.m_odd = EK_MM(srli_epi64)(s.m, 32);
     s.shift = exponent;
-    if (kind == 0) {
+    if (kind == ek_requantize_e_kind) {
         s.last_shift = EK_MM(set1_epi32)(e[0] - 32);
         s.half = EK_MM(sllv_epi64)(EK_WIDE(same_long)(1), EK_WIDE(same_long)(e[0] - 1));
-    } else if (kind == 3) {
+    } else if (kind == ek_requantize_tfl_kind) {
         s.shift = EK_MM(add_epi32)(up, one);
         s.last_shift = EK_MM(sub_epi32)(up, exponent);
         s.half = EK_MM(sllv_epi32)(one, EK_MM(sub_epi32)(s.last_shift, one));
@@ -79,10 +80,11 @@ EK_INLINE struct EK_WIDE(scales) EK_WIDE(scale)(const int32_t kind, const int32_
     struct EK_WIDE(scales) s;
     s.m = EK_MM(set1_epi32)(m);
     s.m_odd = s.m;
-    s.shift = EK_MM(set1_epi32)(kind < 3 ? e : e < 0 ? 1 : e + 1);
-    s.last_shift = EK_MM(set1_epi32)(kind < 3 ? e - 32 : e < 0 ? -e : 0);
-    s.half = kind == 0 ? EK_MM(sllv_epi64)(EK_WIDE(same_long)(1), EK_WIDE(same_long)(e - 1))
-                       : EK_MM(sllv_epi32)(one, EK_MM(sub_epi32)(s.last_shift, one));
+    s.shift = EK_MM(set1_epi32)(kind < ek_requantize_tfl_kind ? e : e < 0 ? 1 : e + 1);
+    s.last_shift = EK_MM(set1_epi32)(kind < ek_requantize_tfl_kind ? e - 32 : e < 0 ? -e : 0);
+    s.half = kind == ek_requantize_e_kind
+                 ? EK_MM(sllv_epi64)(EK_WIDE(same_long)(1), EK_WIDE(same_long)(e - 1))
+                 : EK_MM(sllv_epi32)(one, EK_MM(sub_epi32)(s.last_shift, one));
     s.away = EK_WIDE(above_zero)(s.last_shift);
     return s;
 }
@@ -123,10 +125,10 @@ EK_INLINE EK_WIDE(ints)
 EK_INLINE EK_WIDE(ints)
     EK_WIDE(requantized)(const int32_t kind, const EK_WIDE(ints) acc, const struct EK_WIDE(scales) * s)
 {
-    return kind >= 4   ? EK_WIDE(by_line)(kind == 5, acc, s)
-           : kind == 0 ? EK_WIDE(by_e)(acc, s)
-           : kind == 3 ? EK_WIDE(by_tfl)(acc, s)
-                       : EK_WIDE(by_once)(kind == 2, acc, s);
+    return kind >= ek_requantize_line_kind  ? EK_WIDE(by_line)(kind == ek_requantize_line_away_kind, acc, s)
+           : kind == ek_requantize_e_kind   ? EK_WIDE(by_e)(acc, s)
+           : kind == ek_requantize_tfl_kind ? EK_WIDE(by_tfl)(acc, s)
+                                            : EK_WIDE(by_once)(kind == ek_requantize_once_kind, acc, s);
 }
 
 /* No less than lo and no more than hi, in bytes. */

@@ -1,5 +1,5 @@
 /* Sums of products of int8 over lines of pixels, in vectors of EK_LANES sums, each step EK_TAPS products for every sum:
- * EK_WIDE(name) is that of a width, and the headers of widths (vector_*.h) include this text. Weights are tiled
+ * EK_WIDE(name) is that of a width, and the header of each width includes this text. Weights are tiled
  * O/lanes! H WI/taps! o wi; x is copied with its borders, as the instructions want it. */
 
 /* Where the taps of a window are. */

@@ -67,18 +67,18 @@ EK_INLINE void ek_vi_copy_s8(int8_t *y, const int8_t *x, const int32_t n)
 /* The rules with one multiplier and exponent for all. */
 EK_INLINE ek_vi ek_requantize_e_same(const ek_vi acc, const int32_t m, const int32_t e)
 {
-    const struct EK_VI(scales) s = EK_VI(scale)(0, m, e);
-    return EK_VI(requantized)(0, acc, &s);
+    const struct EK_VI(scales) s = EK_VI(scale)(ek_requantize_e_kind, m, e);
+    return EK_VI(requantized)(ek_requantize_e_kind, acc, &s);
 }
 EK_INLINE ek_vi ek_requantize_e_wide_same(const ek_vi acc, const int32_t m, const int32_t e)
 {
-    const struct EK_VI(scales) s = EK_VI(scale)(1, m, e);
-    return EK_VI(requantized)(1, acc, &s);
+    const struct EK_VI(scales) s = EK_VI(scale)(ek_requantize_e_wide_kind, m, e);
+    return EK_VI(requantized)(ek_requantize_e_wide_kind, acc, &s);
 }
 EK_INLINE ek_vi ek_requantize_tfl_same(const ek_vi acc, const int32_t m, const int32_t e)
 {
-    const struct EK_VI(scales) s = EK_VI(scale)(3, m, e);
-    return EK_VI(requantized)(3, acc, &s);
+    const struct EK_VI(scales) s = EK_VI(scale)(ek_requantize_tfl_kind, m, e);
+    return EK_VI(requantized)(ek_requantize_tfl_kind, acc, &s);
 }
 
 /* Sixteen sums of at most 256 int8. */

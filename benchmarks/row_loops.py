@@ -1,0 +1,135 @@
+"""Layers as loops over rows (--optimize ram): the arena, and instructions counted in an emulator.
+
+Needs the networks of MLPerf Tiny and TFLite Micro as TFLite files (--models); MobileNetV2 is made here, with
+random weights. `--random` compares random networks with the simulator instead, that many.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from unittest import mock
+
+from support.chains import Chain
+from support.generated import Library, differences
+from support.row_networks import random_row_network
+
+from benchmarks.results import PAGE, table, write_section
+from edgekit import api
+from edgekit.codegen.cost.instructions import counted
+from edgekit.codegen.lowering import row_search
+from edgekit.codegen.program import compile_graph
+from edgekit.core import target
+from edgekit.core.ir import Graph
+from edgekit.core.ops.arithmetic import Add
+from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.pool2d import Pool2d
+from edgekit.core.ops.reshape import Reshape
+
+NETWORKS = {
+    "image classification": "mlperf_tiny/pretrainedResnet_quant",
+    "keyword": "mlperf_tiny/kws_ref_model",
+    "visual wake words": "mlperf_tiny/vww_96_int8",
+    "person_detect": "tflite_micro/person_detect",
+}
+TARGETS = ("cortex-m4", "cortex-m55")
+# Expansion, channels, repetitions and stride of the blocks of MobileNetV2.
+_BLOCKS = (
+    *((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2)),
+    *((6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1)),
+)
+_BATCH = 20  # random networks in one library
+_NOTE = """\
+Bytes of the arena on whole tensors and with `--optimize ram`, where the caller has the image, and where it is
+part of the arena; instructions of the first are counted in QEMU, while the limit of 3 % is on estimates.
+MobileNetV2 0.35 is of 144 by 144 pixels, with random weights.
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--models", type=Path)
+    parser.add_argument("--random", type=int, default=0, help="so many random networks")
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args()
+    if given.random:
+        print(_compare(range(given.seed, given.seed + given.random)))
+        return
+    rows = [
+        [f"{title}, {name}", *_measured(graph, name)]
+        for name in TARGETS
+        for title, graph in _graphs(given.models)
+    ]
+    head = ("network, target", "arena", "by rows", "--ports arena", "by rows", "instructions more")
+    text = f"{table(head, rows)}\n\n{_NOTE}"
+    write_section("row_loops", "Memory of networks by rows", text, PAGE.with_name("memory.md"))
+
+
+def _graphs(models: Path) -> Iterator[tuple[str, Graph]]:
+    for title, file in NETWORKS.items():
+        yield title, api.convert(models / f"{file}.tflite")
+    yield "MobileNetV2 0.35", mobilenet_v2(0.35, 144)
+
+
+def _measured(graph: Graph, name: str) -> list[str]:
+    plain = target.load(name)
+    tight = replace(plain, least_ram=True)
+    whole, rows = compile_graph(graph, plain), compile_graph(graph, tight)
+    inside = [compile_graph(graph, each, "arena").arena.size for each in (plain, tight)]
+    more = counted(rows, "speed").total / counted(whole, "speed").total - 1 if rows.row_gain else 0.0
+    sizes = (whole.arena.size, rows.arena.size, *inside)
+    return [*(f"{size:,}" for size in sizes), f"{more:.1%}"]
+
+
+def mobilenet_v2(share: float, size: int) -> Graph:
+    """Its layers with random weights of eight bits."""
+    chain = Chain(0, (1, size, size, 3))
+    same = (1, 1, 1, 1)
+    chain.layer(Conv2d((2, 2), same), _channels(32, share), 3, 3, 3)
+    for expansion, outputs, count, stride in _BLOCKS:
+        for i in range(count):
+            start, depth = chain.last, chain.image()[3]
+            inner, made = depth * expansion, _channels(outputs, share)
+            step = stride if i == 0 else 1
+            if expansion > 1:
+                chain.layer(Conv2d(), inner, 1, 1, depth)
+            chain.layer(Conv2d((step, step), same, groups=inner), inner, 3, 3, 1)
+            chain.layer(Conv2d(), made, 1, 1, inner)
+            if step == 1 and made == depth:
+                chain.add(Add(), start)
+    chain.layer(Conv2d(), 1280, 1, 1, chain.image()[3])
+    _, height, width, _ = chain.image()
+    chain.add(Pool2d("mean", (height, width)))
+    chain.add(Reshape((1, 1280)))
+    chain.layer(Dense(), 1000, 1280)
+    return chain.done("mobilenet_v2")
+
+
+def _channels(count: int, share: float) -> int:
+    """A multiple of eight, as the network's authors round."""
+    rounded = max(8, int(count * share + 4) // 8 * 8)
+    return rounded + 8 if rounded < 0.9 * count * share else rounded
+
+
+def _compare(seeds: range) -> str:
+    """Random networks by rows in two fillings of the arena, beside the simulator."""
+    loops = 0
+    for first in range(seeds.start, seeds.stop, _BATCH):
+        graphs = [random_row_network(seed) for seed in range(first, min(first + _BATCH, seeds.stop))]
+        unlimited = mock.patch.object(row_search, "INSTRUCTION_BUDGET", 9.0)
+        with unlimited, tempfile.TemporaryDirectory() as folder:
+            tight = replace(target.load("host"), least_ram=True)
+            programs = [compile_graph(graph, tight) for graph in graphs]
+            library = Library(programs, Path(folder))
+            if wrong := [text for program in programs for text in differences(library, program)]:
+                raise SystemExit("\n".join(wrong))
+            loops += sum(program.row_gain is not None for program in programs)
+    return f"{len(seeds)} networks, {loops} of them with loops over rows: equal to the simulator"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,241 @@
+"""A layer as calls of its kernel on blocks of rows: which layers can be, what rows are, what it costs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from edgekit.codegen.kernels import contracts
+from edgekit.codegen.kernels.kernel_files import Variant
+from edgekit.codegen.kernels.selection import cheapest, cost
+from edgekit.codegen.kernels.symbols import instance_name
+from edgekit.codegen.kernels.variants import fits, fitting, variant_named
+from edgekit.codegen.lowering.lower import fitted
+from edgekit.codegen.lowering.row_schedule import Blocks, RowLayer, RowRead
+from edgekit.codegen.lowering.splits import Split, number, per_index, sizes_of, splits
+from edgekit.codegen.memory.sharing import LoweredLayer
+from edgekit.core.ops import Arg, Call, Param
+from edgekit.core.target import Target
+from edgekit.core.types import Value
+
+# Instructions beside a kernel's own loops: a call, with what a kernel does before its loops begin and with
+# borders that compilers do not know, and the question whether it is due.
+_CALL, _ITERATION = 400, 6
+# ... of moving rows to the start of their ring: sixteen bytes at a time.
+_MOVE, _MOVED_BYTES = 12, 16 / 6
+
+
+@dataclass(frozen=True)
+class BlockShape:
+    """Rows that a block computes, and reads, and those of its first window that lie in the border."""
+
+    rows: int
+    read: int
+    pad: int
+
+
+@dataclass(frozen=True)
+class BlockCalls:
+    """The call of most blocks, with the scratch that any of them needs, and the instructions of all."""
+
+    call: Call
+    instructions: float
+
+
+@dataclass(frozen=True)
+class RowAxis:
+    """How the rows of a call are cut: which parameter counts them, and what a row is of each operand."""
+
+    asked: Call  # as no kernel was selected yet
+    whole: Call
+    target: Target
+    size: str
+    at: int  # in an array
+    unit: int  # what the parameter counts for each row
+    height: int
+    rows: Mapping[int, int]  # elements of a row, by operand
+    window: int | None  # the operand that windows read
+
+    @property
+    def own(self) -> int:
+        """The operand that is the result."""
+        return len(self.whole.args) - 1
+
+    @cached_property
+    def layer(self) -> RowLayer:
+        reads = tuple(self.read(i) for i in self.rows if i != self.own)
+        return RowLayer(self.whole.args[self.own].name, self.height, reads)
+
+    def row_bytes(self, i: int) -> int:
+        """Of an operand."""
+        return self.rows[i] * self.whole.args[i].type.dtype.bytes
+
+    def read(self, i: int) -> RowRead:
+        """The rows of an operand that a row of the result needs."""
+        name = self.whole.args[i].name
+        if i != self.window:
+            return RowRead(name)
+        k_h, dilation, stride, pad = (
+            number(self.whole.params, name, default)
+            for name, default in (("k_h", 1), ("dilation_h", 1), ("stride_h", 1), ("pad_top", 0))
+        )
+        return RowRead(name, stride, (k_h - 1) * dilation + 1, pad)
+
+    def shapes(self, blocks: Blocks) -> Counter[BlockShape]:
+        """The different ones of all blocks, with how many have each."""
+        found: Counter[BlockShape] = Counter()
+        for block in range(blocks.count):
+            start = blocks.start + block * blocks.rows
+            first, end = max(start, 0), min(start + blocks.rows, self.height)
+            if self.window is None:
+                found[BlockShape(end - first, end - first, 0)] += 1
+                continue
+            read, height = self.read(self.window), number(self.whole.params, "in_h")
+            top = first * read.stride - read.pad
+            bottom = min((end - 1) * read.stride - read.pad + read.rows, height)
+            found[BlockShape(end - first, bottom - max(top, 0), max(-top, 0))] += 1
+        return found
+
+    def block_calls(self, shapes: Counter[BlockShape]) -> BlockCalls | None:
+        """None where no kernel computes all of these blocks as it computes the whole."""
+        if any(shape.read < 1 for shape in shapes):
+            return None
+        usual = max(shapes, key=lambda shape: (shapes[shape], shape.rows))
+        name = instance_name(self.asked)
+        operands = contracts.operands_of(self.asked.kernel, name)
+        calls = {shape: self._of(shape) for shape in shapes}
+        kernels = [
+            variant
+            for variant in fitting(calls[usual], name, self.target.isa, operands)
+            if all(fits(variant, call, operands) for call in calls.values())
+            and (self.is_exact or self._is_same(variant))
+        ]
+        if not kernels:
+            return None
+        variant = cheapest(calls[usual], kernels, self.target, operands)
+        steps = fitted(replace(calls[usual], file=variant.file), replace(self.target, cores=1))
+        if len(steps) > 1:
+            return None
+        own = variant.scratch
+        scratch = max(own.of(call) if own else call.scratch for call in calls.values())
+        # Shorter blocks cost as much for each row, and no block less than its share of the whole.
+        each = self._instructions(variant, calls[usual], operands)
+        total = max(each * self.height / usual.rows, self.instructions)
+        return BlockCalls(replace(steps[0], scratch=scratch), total + _CALL * shapes.total())
+
+    @cached_property
+    def instructions(self) -> float:
+        """Of the whole call."""
+        name = instance_name(self.whole)
+        operands = contracts.operands_of(self.whole.kernel, name)
+        variant = variant_named(self.whole.file, (name, self.whole.kernel))
+        return self._instructions(variant, self.asked, operands)
+
+    @property
+    def is_exact(self) -> bool:
+        """Is the result the same whatever kernel computes it, and from whichever row on?"""
+        return not any(arg.type.dtype.is_float for arg in self.whole.args)
+
+    def _is_same(self, variant: Variant) -> bool:
+        """Does this kernel compute floats of a block in the order in which it computes them of the whole?"""
+        return variant.file == self.whole.file and not variant.split
+
+    def _instructions(self, variant: Variant, call: Call, operands: tuple[str, ...]) -> float:
+        known = cost(variant, call, self.target, operands)
+        return known.instructions if known else call.macs + sum(arg.type.size for arg in call.args[-1:])
+
+    def _of(self, shape: BlockShape) -> Call:
+        """The call of one block, before a kernel is selected for it."""
+        counted: Param = shape.rows * self.unit
+        sizes = self.asked.params[self.size]
+        if isinstance(sizes, Sequence):
+            counted = (*sizes[: self.at], shape.rows * self.unit, *sizes[self.at + 1 :])
+        params = {**self.asked.params, self.size: counted}
+        if self.window is not None:
+            params |= {"in_h": shape.read, "pad_top": shape.pad}
+        args = list(self.asked.args)
+        for i in self.rows:
+            rows = shape.read if i == self.window else shape.rows
+            args[i] = with_rows(args[i], rows)
+        return replace(
+            self.asked,
+            params=params,
+            args=tuple(args),
+            macs=self.asked.macs * shape.rows // self.height,
+            file="",
+        )
+
+
+def with_rows(arg: Arg, rows: int) -> Arg:
+    """So many rows of an image."""
+    batch, _, *row = arg.type.shape
+    return Arg(arg.name, Value(replace(arg.type, shape=(batch, rows, *row))), arg.note)
+
+
+def move_instructions(kept: int) -> float:
+    """Instructions for bytes that move to the start of their ring."""
+    return _MOVE + kept / _MOVED_BYTES if kept else 0.0
+
+
+def loop_overhead(iterations: int) -> float:
+    """Instructions that a layer takes of a loop beside its blocks."""
+    return _ITERATION * iterations
+
+
+def row_axis(layer: LoweredLayer, target: Target) -> RowAxis | None:
+    """How a layer can be cut into rows; None where it cannot."""
+    call = layer.steps[0] if len(layer.steps) == 1 else None
+    asked = layer.asked
+    if not isinstance(call, Call) or asked is None or layer.guards or call.results != 1:
+        return None
+    shape = call.args[-1].type.shape
+    if len(shape) != 4 or shape[0] != 1 or shape[1] < 2 or 0 in shape:
+        return None
+    own = contracts.contract(call.kernel, instance_name(call))
+    names = contracts.operands(contracts.header(own))[: len(call.args)]
+    for split in splits(own):
+        found = _cut(split, asked, call, names, shape[1], target)
+        if found:
+            return found
+    return None
+
+
+def _cut(
+    split: Split, asked: Call, call: Call, names: tuple[str, ...], height: int, target: Target
+) -> RowAxis | None:
+    """The call along one axis that its contract names."""
+    if split.axis not in call.params or split.axis == "batch" or not split.steps.keys() <= set(names):
+        return None
+    sizes = sizes_of(call.params[split.axis])
+    at = next((i for i, size in enumerate(sizes) if size != 1), None)
+    if at is None or sizes[at] % height or ("out_h" in call.params) != (split.axis == "out_h"):
+        return None
+    unit = sizes[at] // height
+    rows: dict[int, int] = {}
+    window = None
+    for i, name in enumerate(names):
+        step, arg = split.steps.get(name, ""), call.args[i]
+        if step == "window":
+            if not _is_image(arg, call):
+                return None
+            window, rows[i] = i, arg.type.size // arg.type.shape[1]
+        elif arg.value.data is None:
+            if not step or " each " in step or step == "packed":
+                return None
+            rows[i] = per_index(call, split.axis, at, step) * unit
+            if rows[i] * height != arg.type.size or len(arg.type.shape) != 4 or arg.type.shape[1] != height:
+                return None
+        elif step and per_index(call, split.axis, at, step):
+            return None  # a constant image
+    axis = RowAxis(asked, call, target, split.axis, at, unit, height, rows, window)
+    return axis if all(read.rows > read.pad for read in axis.layer.reads) else None
+
+
+def _is_image(arg: Arg, call: Call) -> bool:
+    """Does this operand lie row by row, as results do?"""
+    batch, height, width, channels = arg.type.shape if arg.type.rank == 4 else (0, 0, 0, 0)
+    dense = {"step_h": width * channels, "step_w": channels, "step_c": 1}
+    is_dense = all(call.params.get(name, step) == step for name, step in dense.items())
+    return batch == 1 and is_dense and call.params.get("in_h") == height and arg.value.data is None

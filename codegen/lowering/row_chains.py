@@ -1,0 +1,267 @@
+"""Chains: consecutive layers that run in one loop over rows, and what they take of memory and time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from edgekit.codegen.lowering.regions import reads
+from edgekit.codegen.lowering.row_calls import (
+    BlockCalls,
+    RowAxis,
+    loop_overhead,
+    move_instructions,
+    row_axis,
+    with_rows,
+)
+from edgekit.codegen.lowering.row_loops import LoopedLayer, RowLoop, RowOperand, RowWindow
+from edgekit.codegen.lowering.row_schedule import (
+    RowRead,
+    RowSchedule,
+    overlap_distance,
+    rows_before_end,
+    schedule,
+)
+from edgekit.codegen.memory.sharing import LoweredLayer, Ports, Sharing, operands
+from edgekit.core.ir import Graph
+from edgekit.core.ops import Arg, Call
+from edgekit.core.target import Target
+
+# A tensor that lives before the first layer, or after the last one.
+_BEFORE, _AFTER = -1, 1 << 30
+
+
+@dataclass(frozen=True)
+class Lifetime:
+    """Of all that shares the memory of one tensor: the first and last layer that touches it."""
+
+    bytes: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Some layers as a loop over rows."""
+
+    start: int  # the first of its layers
+    axes: tuple[RowAxis, ...]
+    calls: tuple[BlockCalls, ...]
+    plan: RowSchedule
+    loop: RowLoop
+    bytes: int  # at its peak, with all that lives meanwhile
+    extra: float  # instructions beside those of the same layers one after the other
+
+
+@dataclass
+class ChainFinder:
+    """Makes chains of the layers of a graph, in their order."""
+
+    graph: Graph
+    layers: Sequence[LoweredLayer]
+    target: Target
+    ports: Ports
+    axes: list[RowAxis | None] = field(init=False)
+    lifetimes: dict[str, Lifetime] = field(init=False)  # by root, of what lies in the arena
+    _sharing: Sharing = field(init=False)
+    _readers: dict[str, list[int]] = field(init=False)  # by tensor
+    _calls: dict[tuple[int, int, int], BlockCalls | None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._sharing = Sharing(self.graph, self.layers, self.ports)
+        self._readers = {}
+        for i, layer in enumerate(self.layers):
+            for name in reads(layer):
+                self._readers.setdefault(name, []).append(i)
+        self.lifetimes = self._lifetimes()
+        self.axes = [row_axis(layer, self.target) for layer in self.layers]
+
+    def _lifetimes(self) -> dict[str, Lifetime]:
+        touched: dict[str, list[int]] = {}
+        for i, layer in enumerate(self.layers):
+            for step in layer.steps:
+                for arg in (*operands(step)[0], *operands(step)[1]):
+                    touched.setdefault(self._sharing.root(arg.name)[0], []).append(i)
+        if self.ports == "arena":
+            for name in self.graph.inputs:
+                touched.setdefault(self._sharing.root(name)[0], []).append(_BEFORE)
+        for name in self.graph.exits:
+            if not self._sharing.is_output(name):
+                touched.setdefault(self._sharing.root(name)[0], []).append(_AFTER)
+        return {
+            root: Lifetime(self._sharing.size[root], min(at), max(at))
+            for root, at in touched.items()
+            if self._sharing.is_free(root)
+        }
+
+    def apart(self, i: int) -> int:
+        """Bytes that are live while one layer runs on whole tensors."""
+        live = sum(each.bytes for each in self.lifetimes.values() if each.first <= i <= each.last)
+        saved = scratch = 0
+        for step in self.layers[i].steps:
+            if not isinstance(step, Call):
+                continue
+            scratch = max(scratch, step.scratch)
+            own = self.lifetimes.get(self._sharing.root(step.args[-1].name)[0])
+            taken = [(0, step.overlap)] if step.overlap is not None else [(k, 0) for k in step.inplace]
+            for k, distance in taken:
+                other = self.lifetimes.get(self._sharing.root(step.args[k].name)[0])
+                if own and other and own.first == i == other.last:
+                    saved = max(saved, own.bytes + other.bytes - max(own.bytes, other.bytes + distance))
+        return live - saved + scratch
+
+    def chain(self, start: int, end: int, period: int) -> Chain | None:
+        """The layers from start to end as a loop, by blocks of so many rows of the tallest result."""
+        axes = [axis for axis in self.axes[start:end] if axis]
+        if len(axes) < end - start or len(axes) < 2:
+            return None
+        exits = frozenset(
+            axis.layer.result for i, axis in enumerate(axes, start) if self._is_read_outside(i, end)
+        )
+        plan = schedule([axis.layer for axis in axes], exits, period)
+        if not plan:
+            return None
+        found = []
+        for i, (axis, blocks) in enumerate(zip(axes, plan.blocks, strict=True), start):
+            key = (i, blocks.rows, blocks.start)
+            if key not in self._calls:
+                self._calls[key] = axis.block_calls(axis.shapes(blocks))
+            if (calls := self._calls[key]) is None:
+                return None
+            found.append(calls)
+        overlaps = tuple(self._overlaps(axes, plan, exits, start, end))
+        transient = frozenset(name for name, ring in plan.rings.items() if ring.is_transient)
+        loop = RowLoop(tuple(axis.layer.result for axis in axes), plan.iterations, transient, overlaps)
+        extra = 0.0
+        for axis, calls, blocks in zip(axes, found, plan.blocks, strict=True):
+            extra += calls.instructions - axis.instructions + loop_overhead(plan.iterations)
+            if ring := plan.rings.get(axis.layer.result):
+                extra += move_instructions((ring.rows - blocks.rows) * axis.row_bytes(axis.own)) * ring.blocks
+        bytes = self._bytes(axes, found, plan, loop, start, end)
+        return Chain(start, tuple(axes), tuple(found), plan, loop, bytes, extra)
+
+    def lowered(self, chain: Chain) -> list[LoweredLayer]:
+        """The layers of a chain."""
+        found = []
+        for i, (axis, calls) in enumerate(zip(chain.axes, chain.calls, strict=True), chain.start):
+            rows = _looped(axis, chain.plan, chain.loop, calls.call)
+            call = _planned(axis, calls.call, chain.plan, chain.loop.transient)
+            found.append(replace(self.layers[i], steps=(call,), rows=rows))
+        return found
+
+    def _is_read_outside(self, i: int, end: int) -> bool:
+        """Must the result of a layer exist whole when the layers before `end` have run?"""
+        name = self.layers[i].node.outputs[0]
+        life = self.lifetimes.get(name)
+        return (
+            life is None
+            or life.first < i
+            or life.last >= end
+            or any(at >= end or not self.axes[at] for at in self._readers.get(name, ()))
+        )
+
+    def _overlaps(
+        self, axes: Sequence[RowAxis], plan: RowSchedule, exits: frozenset[str], start: int, end: int
+    ) -> Iterator[tuple[str, str, int]]:
+        """Which results may lie over which inputs that nothing reads afterwards, and how far."""
+        inputs: dict[str, list[tuple[int, RowRead, int]]] = {}
+        for k, axis in enumerate(axes):
+            for i in axis.rows:
+                name = axis.whole.args[i].name
+                life = self.lifetimes.get(name)
+                if life and life.first < start and life.last < end and i != axis.own:
+                    inputs.setdefault(name, []).append((k, axis.read(i), axis.rows[i]))
+        for k, axis in enumerate(axes):
+            own = axis.layer.result
+            if own not in exits or own not in self.lifetimes:
+                continue
+            row = axis.row_bytes(axis.own)
+            for name, found in inputs.items():
+                readers = [(plan.blocks[reader], read, reader < k) for reader, read, _ in found]
+                bytes = found[0][2] * self.graph.values[name].type.dtype.bytes
+                yield own, name, overlap_distance(plan.blocks[k], readers, row, bytes)
+
+    def _bytes(
+        self,
+        axes: Sequence[RowAxis],
+        calls: Sequence[BlockCalls],
+        plan: RowSchedule,
+        loop: RowLoop,
+        start: int,
+        end: int,
+    ) -> int:
+        """At the peak of the loop."""
+        inside = {name for name in loop.results if (life := self.lifetimes.get(name)) and life.last < end}
+        always = sum(
+            life.bytes
+            for root, life in self.lifetimes.items()
+            if life.first < end and life.last >= start and root not in inside
+        )
+        passing = [block.call.scratch for block in calls]
+        for i, axis in enumerate(axes):
+            if (name := axis.layer.result) not in inside:
+                continue
+            ring = plan.rings.get(name)
+            bytes = axis.row_bytes(axis.own) * (ring.rows if ring else axis.height)
+            bytes += -bytes % self.target.align
+            if name in loop.transient:
+                last = self.lifetimes[name].last - start
+                passing[i : last + 1] = [each + bytes for each in passing[i : last + 1]]
+            else:
+                always += bytes
+        saved = 0
+        for result, name, distance in loop.overlaps:
+            own, other = self.lifetimes[result].bytes, self.lifetimes[name].bytes
+            saved = max(saved, own + other - max(own, other + distance))
+        return always + max(passing) - saved
+
+
+def _looped(axis: RowAxis, plan: RowSchedule, loop: RowLoop, block: Call) -> LoopedLayer:
+    own = plan[axis.layer.result]
+    ring = plan.rings.get(axis.layer.result)
+    row = axis.row_bytes(axis.own)
+    kept = ring.rows - own.rows if ring else 0
+    window = None
+    if axis.window is not None:
+        read = axis.read(axis.window)
+        window = RowWindow(read.stride, read.rows, read.pad, axis.whole.args[axis.window].type.shape[1])
+    return LoopedLayer(
+        loop=loop,
+        whole=axis.whole,
+        block=block,
+        blocks=own,
+        moves=ring.blocks if ring and kept else own.count,
+        kept=kept * row,
+        dropped=own.rows * row if kept else 0,
+        size=(axis.size, axis.at, axis.unit),
+        operands=tuple(_operand(axis, plan, i) for i in range(len(axis.whole.args))),
+        window=window,
+    )
+
+
+def _operand(axis: RowAxis, plan: RowSchedule, i: int) -> RowOperand | None:
+    """Where the blocks of a layer are in one of its operands."""
+    if i not in axis.rows:
+        return None
+    name, own = axis.whole.args[i].name, plan[axis.layer.result]
+    ring, row = plan.rings.get(name), axis.rows[i]
+    if ring is None:
+        return RowOperand(row, None, i == axis.window)
+    before = own.rows if name == axis.layer.result else rows_before_end(plan[name], own, axis.read(i))
+    return RowOperand(row, (ring.rows - before) * row, i == axis.window)
+
+
+def _planned(axis: RowAxis, block: Call, plan: RowSchedule, transient: frozenset[str]) -> Call:
+    """The call of a block, with operands as they lie in memory: rings, or whole."""
+    args: list[Arg] = []
+    for i, arg in enumerate(block.args):
+        if i not in axis.rows:
+            args.append(arg)
+            continue
+        whole = axis.whole.args[i]
+        ring = plan.rings.get(whole.name)
+        args.append(with_rows(whole, ring.rows) if ring else whole)
+    passes = {i for i, arg in enumerate(args) if arg.name in transient}
+    in_place = tuple(i for i in block.inplace if {i, axis.own} <= passes)
+    overlap = block.overlap if {0, axis.own} <= passes else None
+    return replace(block, args=tuple(args), inplace=in_place, overlap=overlap)

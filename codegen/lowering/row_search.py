@@ -1,0 +1,129 @@
+"""Which layers run as loops over rows, and in how large blocks: for little memory and few instructions.
+
+The peak is the least that can be had for a bounded number of further instructions. See docs/adr/0186.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import inf
+
+from edgekit.codegen.lowering.row_chains import Chain, ChainFinder
+from edgekit.codegen.memory.sharing import LoweredLayer, Ports
+from edgekit.core.ir import Graph
+from edgekit.core.target import Target
+
+# Rows of the layer with the most rows, that a block may have.
+PERIODS = (1, 2, 3, 4, 6, 8, 12, 16)
+# Instructions that a lower peak may cost, as a share of those of a run.
+INSTRUCTION_BUDGET = 0.03
+# Layers of one loop at most: the search tries all ranges of them.
+MAX_LAYERS = 64
+
+
+@dataclass(frozen=True)
+class RowPlan:
+    """The layers, some of them as loops over rows, and an estimate of the instructions that these loops cost
+    beside layers on whole tensors, as a share of those of all that can be in such a loop."""
+
+    layers: tuple[LoweredLayer, ...]
+    more: float
+
+
+def by_rows(graph: Graph, layers: Sequence[LoweredLayer], target: Target, ports: Ports) -> RowPlan:
+    """The plan with the lowest peak that can be had for so many more instructions."""
+    search = _Search(ChainFinder(graph, layers, target, ports))
+    total = sum(axis.instructions for axis in search.finder.axes if axis)
+    found, extra = search.best(INSTRUCTION_BUDGET * total)
+    return RowPlan(tuple(found), extra / max(total, 1))
+
+
+@dataclass(frozen=True)
+class _Option:
+    """A way to run some layers."""
+
+    bytes: int
+    extra: float
+    chain: Chain | None  # None: one layer, on whole tensors
+
+
+@dataclass
+class _Search:
+    finder: ChainFinder
+    _apart: list[_Option] = field(init=False)
+    _found: dict[tuple[int, int, int], Chain | None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._apart = [_Option(self.finder.apart(i), 0.0, None) for i in range(len(self.finder.layers))]
+
+    def best(self, budget: float) -> tuple[list[LoweredLayer], float]:
+        """The layers of the plan with the lowest peak, and what it costs."""
+        peaks = sorted({option.bytes for option in self._apart} | {chain.bytes for chain in self._tightest()})
+        most = max((option.bytes for option in self._apart), default=0)
+        peaks = peaks[: bisect_left(peaks, most) + 1]
+        low, high, step = 0, len(peaks) - 1, 1
+        while low < high:  # upwards in growing steps, as low peaks leave few ranges to look at
+            at = min(low + step, high) - 1
+            if self._plan(peaks[at], budget) is not None:
+                high = at
+                break
+            low, step = at + 1, 2 * step
+        while low < high:
+            middle = (low + high) // 2
+            if self._plan(peaks[middle], budget) is not None:
+                high = middle
+            else:
+                low = middle + 1
+        plan = self._plan(peaks[low], budget) if peaks else None
+        return plan or ([*self.finder.layers], 0.0)
+
+    def _tightest(self) -> list[Chain]:
+        """The chains that take the least memory."""
+        n = len(self.finder.layers)
+        found = (self._chain(i, j, 1) for i in range(n) for j in range(i + 2, min(i + MAX_LAYERS, n) + 1))
+        return [chain for chain in found if chain]
+
+    def _chain(self, start: int, end: int, period: int) -> Chain | None:
+        key = (start, end, period)
+        if key not in self._found:
+            self._found[key] = self.finder.chain(start, end, period)
+        return self._found[key]
+
+    def _options(self, start: int, end: int, peak: int) -> list[_Option]:
+        """Ways to run these layers within so many bytes."""
+        if end == start + 1:
+            return [self._apart[start]] if self._apart[start].bytes <= peak else []
+        tightest = self._chain(start, end, 1)
+        if not tightest or tightest.bytes > peak:
+            return []
+        found = []
+        for period in PERIODS:
+            chain = self._chain(start, end, period)
+            if chain and chain.bytes <= peak:
+                # A loop that saves nothing is none.
+                found.append(_Option(chain.bytes, max(chain.extra, float(end - start)), chain))
+        return found
+
+    def _plan(self, peak: int, budget: float) -> tuple[list[LoweredLayer], float] | None:
+        """The layers that fit into the peak with the fewest instructions more, if the budget has those."""
+        n = len(self.finder.layers)
+        least = [0.0] + [inf] * n
+        last: list[tuple[int, Chain | None]] = [(0, None)] * (n + 1)
+        for j in range(1, n + 1):
+            for i in range(max(j - MAX_LAYERS, 0), j):
+                if least[i] > budget:
+                    continue
+                for option in self._options(i, j, peak):
+                    extra = least[i] + option.extra
+                    if extra < least[j]:
+                        least[j], last[j] = extra, (i, option.chain)
+        if least[n] > budget:
+            return None
+        parts: list[list[LoweredLayer]] = []
+        at = n
+        while at:
+            at, chain = last[at]
+            parts.append(self.finder.lowered(chain) if chain else [self.finder.layers[at]])
+        return [layer for part in reversed(parts) for layer in part], least[n]

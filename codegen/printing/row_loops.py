@@ -1,0 +1,116 @@
+"""C of layers that are computed by blocks of rows: their loop, when each is due, and where its blocks lie."""
+
+from __future__ import annotations
+
+from edgekit.codegen.kernels.sources import Pointer
+from edgekit.codegen.lowering.row_loops import LoopedLayer, RowLoop, RowOperand
+from edgekit.core.escape import Code
+from edgekit.core.types import DType
+
+# What the run function declares for such loops.
+ITERATION, ROW = "iteration", "row"
+
+
+def opening(loop: RowLoop) -> Code:
+    return Code(f"for (int32_t {ITERATION} = 0; {ITERATION} < {loop.iterations}; {ITERATION}++) {{")
+
+
+def about(loop: RowLoop, number: int) -> Code:
+    """What the loop is, in front of it; `number` is that of its first layer."""
+    last = number + len(loop.results) - 1
+    words = "run by blocks of rows: each computes a block as soon as its input rows are there"
+    return Code(f"/* Layers {number} to {last} {words}. */")
+
+
+def due(rows: LoopedLayer) -> Code:
+    """The condition on which a layer has a block to compute, or rows of its ring to move; empty: always."""
+    first, every = rows.blocks.first, rows.blocks.every
+    last = first + (rows.moves - 1) * every
+    found = [f"{ITERATION} >= {first}"] * (first > 0)
+    found += [f"{ITERATION} <= {last}"] * (last + every < rows.loop.iterations)
+    found += [f"{_since(first)} % {every} == 0"] * (every > 1)
+    return Code(" && ".join(found))
+
+
+def row(rows: LoopedLayer) -> Code:
+    """The first row of the block of an iteration; less than 0 where the first block is shorter."""
+    blocks = rows.blocks
+    if blocks.every == 1:
+        return Code(f"{_times(ITERATION, blocks.rows)}{_plus(blocks.start - blocks.first * blocks.rows)}")
+    return Code(f"{_times(f'{_since(blocks.first)} / {blocks.every}', blocks.rows)}{_plus(blocks.start)}")
+
+
+def keeping(rows: LoopedLayer, ring: str) -> Code:
+    """Moves what is read again to the start of the ring; empty where nothing is."""
+    return Code(f"ek_keep_rows({ring}, {rows.kept}, {rows.dropped});" if rows.kept else "")
+
+
+def is_short(rows: LoopedLayer) -> bool:
+    """Does the ring move on behind the last row?"""
+    return rows.moves > rows.blocks.count
+
+
+def address(base: str, operand: RowOperand | None, rows: LoopedLayer, dtype: DType, pointer: Pointer) -> str:
+    """Of an operand of a block, in the run function. Where blocks differ, their function adds the rest."""
+    if operand is None:
+        return base
+    if operand.ring is not None:
+        at = elements(operand.ring, dtype, pointer)
+        return f"{base} + {at}" if at else base
+    if not rows.is_even:
+        return base
+    stride = rows.window.stride if operand.is_window and rows.window else 1
+    return f"{base} + {ROW} * {elements(operand.row * stride, dtype, pointer)}"
+
+
+def offset(operand: RowOperand | None, rows: LoopedLayer, dtype: DType, pointer: Pointer) -> str:
+    """What the function of a layer whose blocks differ adds to an operand; empty: nothing."""
+    if operand is None:
+        return ""
+    first = "block.top" if operand.is_window else "block.first"
+    if operand.ring is not None:
+        start, pad = ROW, 0
+        if operand.is_window and rows.window:
+            start += f" * {rows.window.stride}" * (rows.window.stride > 1)
+            pad = rows.window.pad
+        first = f"({first} - {start}{_plus(pad)})"
+    return f" + {first} * {elements(operand.row, dtype, pointer)}"
+
+
+def window(rows: LoopedLayer) -> Code:
+    """How windows slide, as the function of a layer says it."""
+    w = rows.window
+    return Code(f"{w.stride}, {w.rows}, {w.pad}, {w.height}" if w else f"1, 1, 0, {rows.blocks.layer.height}")
+
+
+def block(rows: LoopedLayer) -> Code:
+    """The rows of a block, inside of such a function."""
+    return Code(f"ek_block({ROW}, {rows.blocks.rows}, {rows.blocks.layer.height}, window)")
+
+
+def fields(rows: LoopedLayer, is_array: bool) -> list[tuple[Code, Code]]:
+    """The parameters that differ from block to block, with their values."""
+    name, at, unit = rows.size
+    count = f"block.count{f' * {unit}' * (unit > 1)}"
+    found = [(Code(f"{name}[{at}]" if is_array else name), Code(count))]
+    if rows.window:
+        found += [(Code("in_h"), Code("block.read")), (Code("pad_top"), Code("block.pad"))]
+    return found
+
+
+def elements(count: int, dtype: DType, pointer: Pointer) -> int:
+    """Elements of a tensor in those that a pointer counts."""
+    return count * dtype.bytes // pointer.element_bytes
+
+
+def _since(first: int) -> str:
+    """Iterations since this one."""
+    return f"({ITERATION} - {first})" if first else ITERATION
+
+
+def _times(text: str, number: int) -> str:
+    return f"{text} * {number}" if number > 1 else text
+
+
+def _plus(number: int) -> str:
+    return f" {'-' if number < 0 else '+'} {abs(number)}" if number else ""

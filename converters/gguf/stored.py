@@ -1,0 +1,54 @@
+"""A tensor in the blocks of a GGUF file: its numbers, and the integers that they are made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from edgekit.converters import files
+from edgekit.converters.gguf.blocks import Block
+from edgekit.core.ir import GroupwiseWeights
+from edgekit.core.types import Array, DType
+
+
+@dataclass(frozen=True)
+class StoredBlocks:
+    """All bytes of a tensor; its last dimension is what blocks are along. `order` is of its rows."""
+
+    raw: memoryview
+    block: Block
+    shape: tuple[int, ...]
+    order: Array | None = None
+
+    @property
+    def dtype(self) -> DType:
+        return self.block.dtype
+
+    def array(self) -> Array:
+        return self._numbers[0]
+
+    def groups(self) -> GroupwiseWeights | None:
+        """Integers with scales, if groups have no minima."""
+        return self._numbers[1]
+
+    @cached_property
+    def _numbers(self) -> tuple[Array, GroupwiseWeights | None]:
+        if self.block.unpack is None:
+            plain = files.array(self.raw, self.dtype, self.shape, self.block.name)
+            return self._ordered(plain), None
+        integers, scale, minimum = self.block.unpack(np.frombuffer(self.raw, self.block.fields))
+        group = self.block.size // scale.shape[1]
+        numbers = integers.reshape(*scale.shape, group).astype(np.float32) * scale[..., None]
+        if minimum is not None:
+            numbers -= minimum[..., None]
+        real = self._ordered(numbers.reshape(self.shape))
+        if minimum is not None or len(self.shape) != 2:
+            return real, None
+        kept = integers.astype((DType.S4 if self.block.bits == 4 else DType.S8).numpy)
+        integers, scale = (self._ordered(part.reshape(len(real), -1)) for part in (kept, scale))
+        return real, GroupwiseWeights(integers, scale, None, group)
+
+    def _ordered(self, data: Array) -> Array:
+        return data if self.order is None else data[self.order]

@@ -1,0 +1,126 @@
+"""What a GraphDef holds: nodes by name, and functions with nodes of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from edgekit.converters.file_formats.protobuf import Message
+from edgekit.converters.tensorflow.attributes import FunctionName, tensor, value
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.types import Array
+
+_TENSOR = 8  # the field of an attribute that is a tensor
+
+
+@dataclass(frozen=True)
+class Reference:
+    """An operand as a node names it: a result of a node, of one of its named results in functions, or, where
+    the index is None, that a node comes first."""
+
+    node: str
+    index: int | None = 0
+    result: str = ""
+
+    @staticmethod
+    def of(text: str) -> Reference:
+        if text.startswith("^"):
+            return Reference(text[1:], None)
+        node, *place = text.split(":")
+        if not all(p.isdecimal() and len(p) < 6 for p in place[-1:]) or len(place) > 2:
+            raise EdgeKitError("E0401", f"{text[:80]!r} names no result of a node")
+        return Reference(node, int(place[-1]) if place else 0, place[0] if len(place) > 1 else "")
+
+
+@dataclass(frozen=True)
+class Node:
+    """One operator."""
+
+    name: str
+    op: str
+    references: Sequence[Reference]
+    stored: Message
+
+    @cached_property
+    def attributes(self) -> Mapping[str, Any]:
+        """Those that computing depends on, without tensors. Names of others begin with _."""
+        stored = self.stored.entries(5).items()
+        return {key: value(found) for key, found in stored if key[:1] != "_" and _TENSOR not in found}
+
+    @property
+    def constant(self) -> Array | tuple[str, ...]:
+        """The value of a constant, numbers or texts."""
+        found = self.stored.entries(5).get("value")
+        if found is None or _TENSOR not in found:
+            raise EdgeKitError("E0401", "a constant has no value")
+        return tensor(found.message(_TENSOR), self.name)
+
+    @property
+    def operands(self) -> Iterator[Reference]:
+        return (r for r in self.references if r.index is not None)
+
+    @property
+    def functions(self) -> Iterator[str]:
+        """The functions that the operator runs."""
+        for given in self.attributes.values():
+            for one in given if isinstance(given, tuple) else (given,):
+                if isinstance(one, FunctionName):
+                    yield one.name
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function: its nodes, the names of its arguments, and what each result is; `effects` name nodes that
+    have to run beside these. The graph of a file is one without arguments and results."""
+
+    name: str
+    nodes: Mapping[str, Node]
+    arguments: Sequence[str] = ()
+    results: Sequence[Reference] = ()
+    effects: Sequence[str] = ()
+
+    def node(self, name: str) -> Node:
+        if name not in self.nodes:
+            raise EdgeKitError("E0401", f"there is no node {name[:80]!r}", self._where)
+        return self.nodes[name]
+
+    @property
+    def _where(self) -> str:
+        return f"function {self.name}" if self.name else ""
+
+
+def nodes_of(stored: Iterable[Message]) -> dict[str, Node]:
+    found: dict[str, Node] = {}
+    for one in stored:
+        name = one.text(1)
+        if not name or name in found:
+            raise EdgeKitError(
+                "E0401", f"the name {name[:80]!r} of a node is empty or not its own", one.where
+            )
+        op = one.text(2).removeprefix("_")  # which what TensorFlow's optimizer makes begins with
+        found[name] = Node(name, op, [Reference.of(text) for text in one.texts(3)], one)
+    return found
+
+
+def function(stored: Message) -> Function:
+    """A FunctionDef."""
+    signature = stored.message(1)
+    returned = {entry.text(1): entry.text(2) for entry in stored.messages(4)}
+    names = [argument.text(1) for argument in signature.messages(3)]
+    if missing := [name for name in names if name not in returned]:
+        raise EdgeKitError("E0401", f"result {missing[0]} is returned by nothing", signature.text(1))
+    return Function(
+        signature.text(1),
+        nodes_of(stored.messages(3)),
+        [argument.text(1) for argument in signature.messages(2)],
+        [Reference.of(returned[name]) for name in names],
+        [entry.text(2) for entry in stored.messages(6)],
+    )
+
+
+def graph(stored: Message) -> tuple[Function, Mapping[str, Message]]:
+    """A GraphDef: the graph itself, and its functions as they are stored, by name."""
+    functions = stored.message(2).messages(1)
+    return Function("", nodes_of(stored.messages(1))), {f.message(1).text(1): f for f in functions}

@@ -1,0 +1,78 @@
+"""Time and memory of quantization: so many float passes over all samples, and values of few of them."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from support.nets import Net
+
+from edgekit.core import simulate
+from edgekit.core.ir import Graph, Node
+from edgekit.core.ops.activations import HardSwish
+from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.ops.pool2d import Pool2d
+from edgekit.core.types import Array
+from edgekit.quantize import post_training
+from edgekit.quantize.calibration import sample_batches, search_budget
+from edgekit.quantize.calibration.search_budget import node_work
+from edgekit.quantize.post_training import quantize
+from edgekit.quantize.settings import Settings
+
+SIDE, CHANNELS, LAYERS = 32, 16, 6
+
+
+def network(outlier: float = 1) -> Graph:
+    """Convolutions over an image."""
+    net = Net()
+    x = net.x(1, SIDE, SIDE, CHANNELS)
+    for layer in range(LAYERS):
+        weights = net.random(CHANNELS, 3, 3, CHANNELS) / 12
+        weights[0] *= outlier if layer == 2 else 1
+        weights[..., 0] *= 0 if layer == 3 and outlier > 1 else 1
+        x = net(HardSwish(), net(Conv2d(pads=(1, 1, 1, 1)), x, weights, net.random(CHANNELS) / 9))
+    return net.done(net(Pool2d("mean", (SIDE, SIDE)), x))
+
+
+def samples(count: int) -> list[dict[str, Array]]:
+    random = np.random.default_rng(0)
+    shape = (1, SIDE, SIDE, CHANNELS)
+    return [{"x": (random.normal(size=shape) + random.normal()).astype(np.float32)} for _ in range(count)]
+
+
+@pytest.mark.parametrize("outlier", [1, 300])
+def test_all_of_it_takes_as_many_passes_as_the_budget_says(
+    outlier: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where layers need better formats. Integers take twice as long as floats."""
+    graph, given, before = network(outlier), samples(32), simulate._computed
+    one = sum(node_work(graph, node) for node in graph.nodes)
+    spent = 0.0
+
+    def computed(made: Graph, node: Node, values: dict[str, Array]) -> dict[str, Array]:
+        nonlocal spent
+        spent += node_work(made, node) * (2 if made.type(node.outputs[0]).quant else 1)
+        return before(made, node, values)
+
+    monkeypatch.setattr(simulate, "_computed", computed)
+    monkeypatch.setattr(search_budget, "_LEAST", 0)
+    quantize(graph, given, Settings())
+    assert 8 < spent / one / len(given) < 22
+
+
+def test_memory_is_that_of_few_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And what is measured is the same: outputs of all held-out samples, layers of fewer."""
+    graph, given, settings = network(), samples(32), Settings(calibrate="minmax", strict_int8=True)
+    monkeypatch.setattr(sample_batches, "_LARGEST", 1)
+    peaks, reports = [], []
+    for memory in (2**30, 2**20):
+        monkeypatch.setattr(post_training, "_MEMORY", memory)
+        tracemalloc.start()
+        reports.append(quantize(graph, given, settings)[1])
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 0.7 * peaks[0]
+    assert reports[0].outputs == reports[1].outputs
+    pairs = zip(reports[0].layers, reports[1].layers, strict=True)
+    assert all(abs(one.sqnr_db - other.sqnr_db) < 3 for one, other in pairs)

@@ -1,0 +1,56 @@
+"""What a killed command left is judged: whole, or which fault it has."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from benchmarks.reliability import kills
+from edgekit.codegen.compilation.publish import MANIFEST
+from edgekit.converters.onnx.reader import convert
+from edgekit.core import ek_file
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with something of each command."""
+    folder = tmp_path_factory.mktemp("killed")
+    kills.prepare(folder)
+    ek_file.save(convert(folder / "net.onnx"), folder / "net.ek")
+    (folder / MANIFEST).write_text("{}")
+    (folder / "journal.jsonl").write_bytes(b'{"a": 1}\n{"a"')
+    return folder
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+@pytest.mark.parametrize(
+    ("command", "damage", "fault"),
+    [
+        ("build", lambda out: cut(out / "net.onnx"), "not those of one build"),
+        ("build", lambda out: (out / "more.c").touch(), "not those of one build"),
+        ("build", lambda out: ((out / MANIFEST).unlink(), cut(out / "net.onnx")), ""),
+        ("quantize", lambda out: cut(out / "net.ek"), "cannot be read"),
+        (
+            "quantize",
+            lambda out: ek_file.save(convert(out / "net.onnx").with_name("b"), out / "net.ek"),
+            "another",
+        ),
+        ("tune", lambda out: (out / "journal.jsonl").write_bytes(b'{"a"\n{"a": 1}\n'), "damaged"),
+    ],
+)
+def test_faults_after_a_kill(
+    command: str, damage: Callable[[Path], object], fault: str, out: Path, tmp_path: Path
+) -> None:
+    after, left = kills.content(out), tmp_path / "out"
+    shutil.copytree(out, left)
+    (left / ".edgekit-new").mkdir()
+    (left / ".edgekit-new" / "part").touch()
+    assert kills.fault_after_kill(command, left, {}, after) == ""
+    damage(left)
+    found = kills.fault_after_kill(command, left, {}, after)
+    assert fault in found
+    assert bool(found) == bool(fault)
