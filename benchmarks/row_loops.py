@@ -13,8 +13,10 @@ from dataclasses import replace
 from pathlib import Path
 from unittest import mock
 
+import numpy as np
 from support.chains import Chain
 from support.generated import Library, differences
+from support.nets import Net
 from support.row_networks import random_row_network
 
 from benchmarks.results import PAGE, table, write_section
@@ -28,7 +30,9 @@ from edgekit.core.ops.arithmetic import Add
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.pool2d import Pool2d
+from edgekit.core.ops.recurrent import Gru
 from edgekit.core.ops.reshape import Reshape
+from edgekit.core.ops.slice import Slice
 
 NETWORKS = {
     "image classification": "mlperf_tiny/pretrainedResnet_quant",
@@ -46,7 +50,8 @@ _BATCH = 20  # random networks in one library
 _NOTE = """\
 Bytes of the arena on whole tensors and with `--optimize ram`, where the caller has the image, and where it is
 part of the arena; instructions of the first are counted in QEMU, while the limit of 3 % is on estimates.
-MobileNetV2 0.35 is of 144 by 144 pixels, with random weights.
+MobileNetV2 0.35 is of 144 by 144 pixels; GRU is a dense layer, a GRU of 128 over 49 steps, and a classifier
+of its last result. Both have random weights.
 """
 
 
@@ -73,6 +78,7 @@ def _graphs(models: Path) -> Iterator[tuple[str, Graph]]:
     for title, file in NETWORKS.items():
         yield title, api.convert(models / f"{file}.tflite")
     yield "MobileNetV2 0.35", mobilenet_v2(0.35, 144)
+    yield "GRU", gru(49, 10, 128)
 
 
 def _measured(graph: Graph, name: str) -> list[str]:
@@ -107,6 +113,21 @@ def mobilenet_v2(share: float, size: int) -> Graph:
     chain.add(Reshape((1, 1280)))
     chain.layer(Dense(), 1000, 1280)
     return chain.done("mobilenet_v2")
+
+
+def gru(steps: int, inputs: int, size: int) -> Graph:
+    """A classifier of sequences, with random weights of eight bits."""
+    net = Net(seed=0)
+    y = net(Reshape((steps, inputs)), net.x(1, steps, inputs))
+    y = net(Dense(0.0), y, net.random(48, inputs), net.random(48))
+    gates = net(Dense(), y, net.random(3 * size, 48) / 8, net.random(3 * size))
+    given = (net.random(3 * size, size) / 8, np.zeros((1, size), np.float32), net.random(size))
+    names = (net.const(each, net.dtype.numpy) for each in given)
+    y, _ = net.add(Gru(), net(Reshape((steps, 1, 3 * size)), gates), *names)
+    y = net(Reshape((1, size)), net(Slice((steps - 1, 0, 0), (1, 1, 1), (1, 1, size)), y))
+    graph = net.done(net(Dense(), y, net.random(12, size), net.random(12)))
+    samples = {"x": net.random(8, 1, steps, inputs)}
+    return api.quantize_model(graph, samples, calibrate="minmax", strict_int8=True, io="int8")[0]
 
 
 def _channels(count: int, share: float) -> int:

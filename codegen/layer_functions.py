@@ -94,6 +94,7 @@ def _is_given(operands: tuple[Operand, ...]) -> bool:
     """A constant that all layers have in common stays in the function."""
     return (
         operands[0].named is not None
+        or operands[0].is_carried
         or operands[0].place.kind != "constant"
         or len({operand.address for operand in operands}) > 1
     )

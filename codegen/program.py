@@ -73,6 +73,7 @@ class Operand:
     place: Place
     address: str  # inside the run function: a name, or a constant
     named: Named | None = None  # the pointer that this is
+    is_carried: bool = False  # from one block of rows to the next
 
 
 @dataclass(frozen=True)
@@ -420,8 +421,9 @@ def _lines(
             name,
             kernel,
             tests=tuple(_tests(scheduled, graph, memory, ports, pointers, counters)),
-            operands=tuple(
-                _operands(scheduled, kernel, name, graph, memory, pool, ports, pointers, by_pointer)
+            operands=_carried(
+                [*_operands(scheduled, kernel, name, graph, memory, pool, ports, pointers, by_pointer)],
+                scheduled,
             ),
             params=tuple((field, _parameter(field, call.params)) for field in kernel.fields),
             comment=layer_comment(scheduled),
@@ -492,6 +494,14 @@ def _operands(
         pointer = kernel.pointers[-1] if takes_scratch else Pointer("scratch", "uint8_t", False)
         named = pointers.scratch(scheduled.scratch, layer, call.scratch, pointer, place)
         yield Operand(pointer, place, named.c, named)
+
+
+def _carried(operands: list[Operand], scheduled: Scheduled) -> tuple[Operand, ...]:
+    """The arguments, some of which blocks behind the first one read where the result of the former lies."""
+    for at, result in scheduled.rows.carried if scheduled.rows else ():
+        address = row_loops.carried(operands[at].address, operands[result].address)
+        operands[at] = replace(operands[at], address=address, is_carried=True)
+    return tuple(operands)
 
 
 def _pointer(

@@ -56,12 +56,14 @@ class RowAxis:
     unit: int  # what the parameter counts for each row
     height: int
     rows: Mapping[int, int]  # elements of a row, by operand
+    dims: Mapping[int, int]  # ... and the dimension that counts its rows
     window: int | None  # the operand that windows read
+    carried: Mapping[int, int]  # operands in whose place blocks behind the first one read a result
 
     @property
     def own(self) -> int:
         """The operand that is the result."""
-        return len(self.whole.args) - 1
+        return len(self.whole.args) - self.whole.results
 
     @cached_property
     def layer(self) -> RowLayer:
@@ -158,7 +160,7 @@ class RowAxis:
         args = list(self.asked.args)
         for i in self.rows:
             rows = shape.read if i == self.window else shape.rows
-            args[i] = with_rows(args[i], rows)
+            args[i] = self.with_rows(args[i], i, rows)
         return replace(
             self.asked,
             params=params,
@@ -167,11 +169,11 @@ class RowAxis:
             file="",
         )
 
-
-def with_rows(arg: Arg, rows: int) -> Arg:
-    """So many rows of an image."""
-    batch, _, *row = arg.type.shape
-    return Arg(arg.name, Value(replace(arg.type, shape=(batch, rows, *row))), arg.note)
+    def with_rows(self, arg: Arg, i: int, rows: int) -> Arg:
+        """So many rows of an operand."""
+        shape = list(arg.type.shape)
+        shape[self.dims[i]] = rows
+        return Arg(arg.name, Value(replace(arg.type, shape=tuple(shape))), arg.note)
 
 
 def move_instructions(kept: int) -> float:
@@ -188,15 +190,15 @@ def row_axis(layer: LoweredLayer, target: Target) -> RowAxis | None:
     """How a layer can be cut into rows; None where it cannot."""
     call = layer.steps[0] if len(layer.steps) == 1 else None
     asked = layer.asked
-    if not isinstance(call, Call) or asked is None or layer.guards or call.results != 1:
+    if not isinstance(call, Call) or asked is None or layer.guards:
         return None
-    shape = call.args[-1].type.shape
-    if len(shape) != 4 or shape[0] != 1 or shape[1] < 2 or 0 in shape:
+    shape = call.args[-call.results].type.shape
+    if (dim := _row_dimension(shape)) is None:
         return None
     own = contracts.contract(call.kernel, instance_name(call))
     names = contracts.operands(contracts.header(own))[: len(call.args)]
     for split in splits(own):
-        found = _cut(split, asked, call, names, shape[1], target)
+        found = _cut(split, asked, call, names, shape[dim], target)
         if found:
             return found
     return None
@@ -206,36 +208,51 @@ def _cut(
     split: Split, asked: Call, call: Call, names: tuple[str, ...], height: int, target: Target
 ) -> RowAxis | None:
     """The call along one axis that its contract names."""
-    if split.axis not in call.params or split.axis == "batch" or not split.steps.keys() <= set(names):
+    known = split.axis in call.params and split.axis != "batch" and not split.is_of_columns
+    if not known or not split.steps.keys() <= set(names):
         return None
     sizes = sizes_of(call.params[split.axis])
     at = next((i for i, size in enumerate(sizes) if size != 1), None)
     if at is None or sizes[at] % height or ("out_h" in call.params) != (split.axis == "out_h"):
         return None
+    if (call.results > 1 and not split.is_in_order) or number(call.params, "reverse", 0):
+        return None
     unit = sizes[at] // height
+    carried = {names.index(name): names.index(result) for name, result in split.carried.items()}
     rows: dict[int, int] = {}
-    window = None
-    for i, name in enumerate(names):
-        step, arg = split.steps.get(name, ""), call.args[i]
-        if step == "window":
-            if not _is_image(arg, call):
-                return None
-            window, rows[i] = i, arg.type.size // arg.type.shape[1]
-        elif arg.value.data is None:
-            if not step or " each " in step or step == "packed":
-                return None
-            rows[i] = per_index(call, split.axis, at, step) * unit
-            if rows[i] * height != arg.type.size or len(arg.type.shape) != 4 or arg.type.shape[1] != height:
-                return None
-        elif step and per_index(call, split.axis, at, step):
-            return None  # a constant image
-    axis = RowAxis(asked, call, target, split.axis, at, unit, height, rows, window)
+    dims: dict[int, int] = {}
+    for i, (name, arg) in enumerate(zip(names, call.args, strict=True)):
+        step = split.steps.get(name, "")
+        if i in carried or i in carried.values():
+            continue
+        if arg.value.data is not None:
+            if step and (step == "window" or per_index(call, split.axis, at, step)):
+                return None  # a constant image
+            continue
+        dim = _image_height(arg, call) if step == "window" else _row_dimension(arg.type.shape)
+        if dim is None or not step or " each " in step:
+            return None
+        rows[i], dims[i] = arg.type.size // arg.type.shape[dim], dim
+        if step != "window" and (
+            arg.type.shape[dim] != height or rows[i] != per_index(call, split.axis, at, step) * unit
+        ):
+            return None
+    window = next((i for i, name in enumerate(names) if i in rows and split.steps[name] == "window"), None)
+    axis = RowAxis(asked, call, target, split.axis, at, unit, height, rows, dims, window, carried)
     return axis if all(read.rows > read.pad for read in axis.layer.reads) else None
 
 
-def _is_image(arg: Arg, call: Call) -> bool:
-    """Does this operand lie row by row, as results do?"""
+def _row_dimension(shape: Sequence[int]) -> int | None:
+    """The one that counts rows: of an image its height, else the first that is more than 1."""
+    if len(shape) == 4:
+        return 1 if shape[0] == 1 and shape[1] > 1 and 0 not in shape else None
+    found = next((i for i, size in enumerate(shape) if size != 1), len(shape))
+    return found if found < len(shape) - 1 and 0 not in shape else None
+
+
+def _image_height(arg: Arg, call: Call) -> int | None:
+    """The dimension that counts the rows of an image that windows read, if these lie one behind the other."""
     batch, height, width, channels = arg.type.shape if arg.type.rank == 4 else (0, 0, 0, 0)
     dense = {"step_h": width * channels, "step_w": channels, "step_c": 1}
     is_dense = all(call.params.get(name, step) == step for name, step in dense.items())
-    return batch == 1 and is_dense and call.params.get("in_h") == height and arg.value.data is None
+    return 1 if batch == 1 and is_dense and call.params.get("in_h") == height else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from edgekit.codegen.lowering.regions import reads
@@ -12,7 +12,6 @@ from edgekit.codegen.lowering.row_calls import (
     loop_overhead,
     move_instructions,
     row_axis,
-    with_rows,
 )
 from edgekit.codegen.lowering.row_loops import LoopedLayer, RowLoop, RowOperand, RowWindow
 from edgekit.codegen.lowering.row_schedule import (
@@ -22,6 +21,7 @@ from edgekit.codegen.lowering.row_schedule import (
     rows_before_end,
     schedule,
 )
+from edgekit.codegen.lowering.row_views import last_rows
 from edgekit.codegen.memory.sharing import LoweredLayer, Ports, Sharing, operands
 from edgekit.core.ir import Graph
 from edgekit.core.ops import Arg, Call
@@ -38,6 +38,11 @@ class Lifetime:
     bytes: int
     first: int
     last: int
+    left: int  # bytes that are still read behind the first layer
+
+    def at(self, i: int) -> int:
+        """Bytes that a layer needs of it."""
+        return (self.bytes if i == self.first else self.left) if self.first <= i <= self.last else 0
 
 
 @dataclass(frozen=True)
@@ -63,6 +68,7 @@ class ChainFinder:
     ports: Ports
     axes: list[RowAxis | None] = field(init=False)
     lifetimes: dict[str, Lifetime] = field(init=False)  # by root, of what lies in the arena
+    ends: Mapping[str, int] = field(init=False)  # results of which only so many last bytes are read
     _sharing: Sharing = field(init=False)
     _readers: dict[str, list[int]] = field(init=False)  # by tensor
     _calls: dict[tuple[int, int, int], BlockCalls | None] = field(default_factory=dict)
@@ -73,6 +79,7 @@ class ChainFinder:
         for i, layer in enumerate(self.layers):
             for name in reads(layer):
                 self._readers.setdefault(name, []).append(i)
+        self.ends = last_rows(self.graph, self.layers)
         self.lifetimes = self._lifetimes()
         self.axes = [row_axis(layer, self.target) for layer in self.layers]
 
@@ -89,14 +96,14 @@ class ChainFinder:
             if not self._sharing.is_output(name):
                 touched.setdefault(self._sharing.root(name)[0], []).append(_AFTER)
         return {
-            root: Lifetime(self._sharing.size[root], min(at), max(at))
+            root: Lifetime(size := self._sharing.size[root], min(at), max(at), self.ends.get(root, size))
             for root, at in touched.items()
             if self._sharing.is_free(root)
         }
 
     def apart(self, i: int) -> int:
         """Bytes that are live while one layer runs on whole tensors."""
-        live = sum(each.bytes for each in self.lifetimes.values() if each.first <= i <= each.last)
+        live = sum(each.at(i) for each in self.lifetimes.values())
         saved = scratch = 0
         for step in self.layers[i].steps:
             if not isinstance(step, Call):
@@ -119,7 +126,7 @@ class ChainFinder:
             axis.layer.result for i, axis in enumerate(axes, start) if self._is_read_outside(i, end)
         )
         plan = schedule([axis.layer for axis in axes], exits, period)
-        if not plan:
+        if not plan or not all(self._has_its_end(axis, plan) for axis in axes):
             return None
         found = []
         for i, (axis, blocks) in enumerate(zip(axes, plan.blocks, strict=True), start):
@@ -130,7 +137,8 @@ class ChainFinder:
                 return None
             found.append(calls)
         overlaps = tuple(self._overlaps(axes, plan, exits, start, end))
-        transient = frozenset(name for name, ring in plan.rings.items() if ring.is_transient)
+        passing = (name for name, ring in plan.rings.items() if ring.is_transient)
+        transient = frozenset(name for name in passing if name not in self.ends)
         loop = RowLoop(tuple(axis.layer.result for axis in axes), plan.iterations, transient, overlaps)
         extra = 0.0
         for axis, calls, blocks in zip(axes, found, plan.blocks, strict=True):
@@ -153,12 +161,20 @@ class ChainFinder:
         """Must the result of a layer exist whole when the layers before `end` have run?"""
         name = self.layers[i].node.outputs[0]
         life = self.lifetimes.get(name)
+        if name in self.ends and life and life.first == i:
+            return False
         return (
             life is None
             or life.first < i
             or life.last >= end
             or any(at >= end or not self.axes[at] for at in self._readers.get(name, ()))
         )
+
+    def _has_its_end(self, axis: RowAxis, plan: RowSchedule) -> bool:
+        """Are the rows that are read behind the loop those of the last block?"""
+        blocks = plan[axis.layer.result]
+        count = blocks.layer.height - blocks.start - (blocks.count - 1) * blocks.rows
+        return self.ends.get(axis.layer.result, 0) <= count * axis.row_bytes(axis.own)
 
     def _overlaps(
         self, axes: Sequence[RowAxis], plan: RowSchedule, exits: frozenset[str], start: int, end: int
@@ -191,9 +207,13 @@ class ChainFinder:
         end: int,
     ) -> int:
         """At the peak of the loop."""
-        inside = {name for name in loop.results if (life := self.lifetimes.get(name)) and life.last < end}
+        inside = {
+            name
+            for name in loop.results
+            if (life := self.lifetimes.get(name)) and (life.last < end or name in self.ends)
+        }
         always = sum(
-            life.bytes
+            life.at(max(life.first, start))
             for root, life in self.lifetimes.items()
             if life.first < end and life.last >= start and root not in inside
         )
@@ -236,6 +256,7 @@ def _looped(axis: RowAxis, plan: RowSchedule, loop: RowLoop, block: Call) -> Loo
         size=(axis.size, axis.at, axis.unit),
         operands=tuple(_operand(axis, plan, i) for i in range(len(axis.whole.args))),
         window=window,
+        carried=tuple(axis.carried.items()),
     )
 
 
@@ -260,7 +281,7 @@ def _planned(axis: RowAxis, block: Call, plan: RowSchedule, transient: frozenset
             continue
         whole = axis.whole.args[i]
         ring = plan.rings.get(whole.name)
-        args.append(with_rows(whole, ring.rows) if ring else whole)
+        args.append(axis.with_rows(whole, i, ring.rows) if ring else whole)
     passes = {i for i, arg in enumerate(args) if arg.name in transient}
     in_place = tuple(i for i in block.inplace if {i, axis.own} <= passes)
     overlap = block.overlap if {0, axis.own} <= passes else None

@@ -224,11 +224,11 @@ def _finished(
         own = found[layer.result]
         reads = [(found[reader.result], read) for reader, read in readers[layer.result]]
         # Windows that leave rows out begin behind the first row of a block.
-        rows = max(own.rows, *(rows_before_end(own, reader, read) for reader, read in reads))
+        rows = max([own.rows, *(rows_before_end(own, reader, read) for reader, read in reads)])
         if rows >= layer.height:
             continue
         together = all((reader.first, reader.every) == (own.first, own.every) for reader, _ in reads)
-        count = max(own.count, *(own.done(reader.last) for reader, _ in reads))
+        count = max([own.count, *(own.done(reader.last) for reader, _ in reads)])
         rings[layer.result] = Ring(rows, count, together and rows == own.rows)
     return RowSchedule(tuple(found[layer.result] for layer in layers), rings)
 

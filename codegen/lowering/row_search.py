@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from math import inf
 
 from edgekit.codegen.lowering.row_chains import Chain, ChainFinder
+from edgekit.codegen.lowering.row_views import with_rings_viewed, without_renaming
 from edgekit.codegen.memory.sharing import LoweredLayer, Ports
 from edgekit.core.ir import Graph
 from edgekit.core.target import Target
@@ -34,10 +35,10 @@ class RowPlan:
 
 def by_rows(graph: Graph, layers: Sequence[LoweredLayer], target: Target, ports: Ports) -> RowPlan:
     """The plan with the lowest peak that can be had for so many more instructions."""
-    search = _Search(ChainFinder(graph, layers, target, ports))
+    search = _Search(ChainFinder(graph, without_renaming(graph, layers), target, ports))
     total = sum(axis.instructions for axis in search.finder.axes if axis)
     found, extra = search.best(INSTRUCTION_BUDGET * total)
-    return RowPlan(tuple(found), extra / max(total, 1))
+    return RowPlan(tuple(with_rings_viewed(found)), extra / max(total, 1))
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,9 @@ The comment of a kernel's contract says how its calls can be split, in tags, one
                                          computes some elements, in rows of its own, and copies them
     @split out_h: x window, y out_w      window: the rows of an image that windows need
     @split pixels: x in_c, y out_c       those of an image, where windows are single pixels, all of them
+    @split steps in order: x n, y n, h0 from h   in order: a range needs what those before it computed. In
+                                         place of the operand h0 it is given the result h; cores do not
+                                         share such calls, loops over rows (row_calls.py) go step by step
 
 They name parameters from outer to inner loops: the first one that is more than 1 is cut, or one `of each`
 behind it whose largest part is smaller: three matrices make no halves, their rows do. Of ways with parts as
@@ -46,7 +49,7 @@ from edgekit.codegen.kernels.variants import fits
 from edgekit.core.ops import Call, Columns, Param, Part
 from edgekit.core.target import Target
 
-_TAG = re.compile(r"(\w+)(\[\])?(?:/(\d+))?( of each| of columns)?: (.+)")
+_TAG = re.compile(r"(\w+)(\[\])?(?:/(\d+))?( of each| of columns| in order)?: (.+)")
 _ARRAY = re.compile(r"(\w+)\[\]")
 _BLOCK = re.compile(r"(?:G )?(?:O|O/(\d+)(?:!(\d+)?)?)(?: |$)")
 # What an element of a result costs in multiplications where a kernel counts none.
@@ -65,7 +68,9 @@ class Split:
     block: int
     is_of_each: bool
     is_of_columns: bool
+    is_in_order: bool
     steps: Mapping[str, str]  # elements of an operand from one to the next, as a tag says
+    carried: Mapping[str, str]  # operands in whose place later ranges read a result
 
 
 @dataclass(frozen=True)
@@ -139,12 +144,21 @@ def splits(contract: str) -> tuple[Split, ...]:
         match = _TAG.fullmatch(tag)
         assert match, f"{contract}: @split {tag} is not as splits.py describes"
         steps = dict(part.strip().split(" ", 1) for part in match[5].split(","))
-        unknown = steps.keys() - set(contracts.operands(contracts.header(contract)))
+        carried = {name: steps.pop(name)[5:] for name, step in [*steps.items()] if step.startswith("from ")}
+        unknown = {*steps, *carried, *carried.values()} - set(contracts.operands(contracts.header(contract)))
         assert not unknown, f"{contract}: @split {tag}: no operand {unknown}"
-        kind = match[4] or ""
-        is_of_columns = kind == " of columns"
+        kind = match[4]
         found.append(
-            Split(match[1], bool(match[2]), int(match[3] or 1), kind == " of each", is_of_columns, steps)
+            Split(
+                axis=match[1],
+                is_array=bool(match[2]),
+                block=int(match[3] or 1),
+                is_of_each=kind == " of each",
+                is_of_columns=kind == " of columns",
+                is_in_order=kind == " in order",
+                steps=steps,
+                carried=carried,
+            )
         )
     return tuple(found)
 
@@ -159,7 +173,7 @@ def _axes(call: Call, variant: Variant, name: str, names: Sequence[str]) -> Iter
         return
     is_inner = False
     for split in splits(contracts.contract(call.kernel, name)):
-        if not split.steps.keys() <= set(names):
+        if split.is_in_order or not split.steps.keys() <= set(names):
             return
         if is_inner and not split.is_of_each and not (split.is_of_columns and _has_columns(call)):
             continue

@@ -380,9 +380,10 @@ def _block_lines(line: ProgramCall, name: str, call: Code) -> Iterator[Code]:
     """A layer inside of a loop over rows: when it is due, which rows it computes then, and the call."""
     rows = line.rows
     assert rows
-    due, ring = row_loops.due(rows), line.operands[len(line.call.args) - 1].named
+    due, ring = row_loops.due(rows), line.operands[len(line.call.args) - line.call.results].named
     yield Code(f"if ({due}) {{" if due else "{")
-    yield Code(f"    const int32_t {row_loops.ROW} = {row_loops.row(rows)};")
+    if row_loops.is_short(rows) or re.search(rf"\b{row_loops.ROW}\b", call):
+        yield Code(f"    const int32_t {row_loops.ROW} = {row_loops.row(rows)};")
     if rows.kept and ring:
         yield Code(f"    {row_loops.keeping(rows, ring.c)}")
     if row_loops.is_short(rows):

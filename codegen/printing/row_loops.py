@@ -63,6 +63,11 @@ def address(base: str, operand: RowOperand | None, rows: LoopedLayer, dtype: DTy
     return f"{base} + {ROW} * {elements(operand.row * stride, dtype, pointer)}"
 
 
+def carried(start: str, result: str) -> str:
+    """Where a block finds what the blocks before it computed."""
+    return f"{ROW} > 0 ? {result} : {start}"
+
+
 def offset(operand: RowOperand | None, rows: LoopedLayer, dtype: DType, pointer: Pointer) -> str:
     """What the function of a layer whose blocks differ adds to an operand; empty: nothing."""
     if operand is None:

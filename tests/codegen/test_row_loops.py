@@ -5,11 +5,13 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 
+import numpy as np
 import pytest
 from support.chains import Chain
-from support.generated import Library, differences
+from support.generated import Library, differences, memory
+from support.nets import Net
 from support.random_cases import same
-from support.row_networks import random_row_network
+from support.row_networks import random_recurrent_network, random_row_network
 from support.tools import require, require_shared
 
 import edgekit
@@ -27,10 +29,15 @@ from edgekit.codegen.lowering.row_schedule import (
 from edgekit.codegen.memory.sharing import Ports
 from edgekit.codegen.printing.render import Optimize, render
 from edgekit.codegen.program import Program, compile_graph
+from edgekit.core import simulate
 from edgekit.core import target as targets
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
 from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.recurrent import Gru
+from edgekit.core.ops.reshape import Reshape
+from edgekit.core.ops.slice import Slice
 
 HOST = targets.load("host")
 
@@ -170,6 +177,56 @@ def test_random_networks_compute_what_they_compute_on_whole_tensors(
     # In the last ones, windows leave out rows of blocks of two.
     graphs = [random_row_network(seed) for seed in (*same(5), 1022, 1088)]
     assert run_everywhere(graphs, tmp_path, optimize) > len(graphs) // 2
+
+
+@pytest.mark.parametrize("optimize", ["speed", "size"])
+def test_recurrent_layers_compute_step_by_step_what_they_compute_at_once(
+    tmp_path: Path, optimize: Optimize, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Integers what is simulated; floats the bits of whole sequences."""
+    require("gcc")
+    monkeypatch.setattr(row_search, "INSTRUCTION_BUDGET", 9.0)
+    graphs = [random_recurrent_network(seed) for seed in same(6)]
+    programs = [by_rows(graph) for graph in graphs]
+    assert all(program.row_gain for program in programs)
+    at_once = [compile_graph(graph.with_name(f"{graph.name}_at_once"), HOST) for graph in graphs]
+    library = Library([*programs, *at_once], tmp_path / "floats", optimize)
+    for pair in zip(programs, at_once, strict=True):
+        inputs = simulate.random_inputs(pair[0].graph, 1)
+        (y,), (wanted,) = (library.run(each, inputs, memory(each.arena.size, 0xA5)).values() for each in pair)
+        np.testing.assert_array_equal(y, wanted, strict=True)
+    assert run_everywhere(list(map(quantized, graphs)), tmp_path / "integers", optimize) == len(graphs)
+
+
+def quantized(graph: Graph) -> Graph:
+    (name,) = graph.inputs
+    samples = np.random.default_rng(0).normal(size=(4, *graph.type(name).shape)).astype(np.float32)
+    found, _ = edgekit.quantize_model(graph, {name: samples}, calibrate="minmax", strict_int8=True)
+    return found.with_name(f"{graph.name}_int8")
+
+
+def test_a_sequence_of_steps_needs_the_memory_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What gates take, the state, and the last result: not the inputs of 49 steps, and not their results."""
+    monkeypatch.setattr(row_search, "INSTRUCTION_BUDGET", 9.0)
+    net = Net()
+    x = net(Dense(), net(Reshape((49, 10)), net.x(1, 49, 10)), net.random(48, 10), net.random(48))
+    state, bias = np.zeros((1, 16), np.float32), np.zeros(16, np.float32)
+    given = (net.const(each) for each in (net.random(48, 16), state, bias))
+    y, _ = net.add(Gru(), net(Reshape((49, 1, 48)), x), *given)
+    y = net(Reshape((1, 16)), net(Slice((48, 0, 0), (1, 1, 1), (1, 1, 16)), y))
+    graph = net.done(net(Dense(), y, net.random(3, 16), net.random(3)))
+    program = by_rows(graph)
+    assert compile_graph(graph, HOST).arena.size > 49 * 64 * 4
+    gates, scratch, states = 48 * 4, 64 * 4, 2 * 16 * 4
+    assert program.arena.size == gates + scratch + states
+
+
+@pytest.mark.parametrize("name", ["cortex-m4", "cortex-m55", "aarch64", "x86-64-avx2"])
+def test_instruction_sets_agree_step_by_step(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(row_search, "INSTRUCTION_BUDGET", 9.0)
+    graph = quantized(random_recurrent_network(3))
+    assert by_rows(graph, name=name).row_gain
+    assert edgekit.verify(graph, target=name, optimize="ram", ports="arena").exact
 
 
 @pytest.mark.parametrize("name", ["cortex-m4", "cortex-m55", "aarch64", "x86-64-avx2"])

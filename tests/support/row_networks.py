@@ -1,11 +1,16 @@
-"""Random quantized networks of convolutions, pools and sums, whose layers can run as loops over rows."""
+"""Random networks whose layers can run as loops over rows: of images, or of steps in time."""
 
 import numpy as np
 from support.chains import Chain
+from support.nets import Net
 
 from edgekit.core.ir import Graph
 from edgekit.core.ops.arithmetic import Add
 from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.recurrent import Gru, Lstm, Rnn
+from edgekit.core.ops.reshape import Reshape
+from edgekit.core.ops.slice import Slice
 
 _SAME = (1, 1, 1, 1)
 
@@ -43,3 +48,31 @@ def _residual(chain: Chain) -> None:
     inner, chain.last = chain.last, start
     chain.layer(Conv2d(), 8, 1, 1, depth)
     chain.add(Add(), inner)
+
+
+def random_recurrent_network(seed: int) -> Graph:
+    """Floats: layers over time, one behind the other; of the last one, all steps are read or the last few."""
+    net = Net(seed=seed)
+    steps, inputs = (int(net.rng.integers(low, 30)) for low in (5, 3))
+    y = net(Reshape((steps, inputs)), net.x(1, steps, inputs))
+    for _ in range(net.rng.integers(1, 4)):
+        y, inputs = _recurrent(net, y, steps, inputs)
+        if net.rng.integers(2):
+            y = net(Dense(0.0), y, net.random(inputs, inputs) / 2, net.random(inputs))
+    if kept := int(net.rng.integers(3)):
+        y = net(Slice((steps - kept, 0), (1, 1), (kept, inputs)), y)
+    y = net(Dense(), y, net.random(3, inputs), net.random(3), name="y")
+    return net.done(y).with_name(f"steps{seed}")
+
+
+def _recurrent(net: Net, x: str, steps: int, inputs: int) -> tuple[str, int]:
+    """One of the recurrent layers, with the layer that brings its inputs to the gates."""
+    size, kind = (int(net.rng.integers(low, high)) for low, high in ((4, 18), (0, 3)))
+    gates = (1, 3, 4)[kind]
+    layer = (Rnn(), Gru(reset_after=bool(net.rng.integers(2))), Lstm())[kind]
+    x = net(Dense(), x, net.random(gates * size, inputs) / 2, net.random(gates * size) / 2)
+    x = net(Reshape((steps, 1, gates * size)), x)
+    more = [net.random(gates * size, size) / 4, *[net.random(1, size)] * (1 + (kind == 2))]
+    more += [net.random(size)] * (kind == 1)
+    y, *_ = net.add(layer, x, *(net.const(each, net.dtype.numpy) for each in more))
+    return net(Reshape((steps, size)), y), size

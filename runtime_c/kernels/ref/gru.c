@@ -38,7 +38,7 @@ EK_INLINE void EK_FN_step(const EK_T *EK_RESTRICT x, const EK_T *EK_RESTRICT r, 
         h[i] = (1 - z[i]) * EK_MATH_T(tanh)(n[i]) + z[i] * h[i];
 }
 
-EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_T *EK_RESTRICT r, const EK_T *EK_RESTRICT h0,
+EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_T *EK_RESTRICT r, const EK_T *h0,
     const EK_T *EK_RESTRICT b, EK_T *EK_RESTRICT y, EK_T *EK_RESTRICT h, EK_T *EK_RESTRICT gate,
     const struct EK_STRUCT *p)
 {

@@ -93,7 +93,7 @@ EK_INLINE void EK_FN_some(const int16_t *EK_RESTRICT gate, const int16_t *EK_RES
     EK_FN_narrow(state, q, count, p);
 }
 
-EK_KERNEL void EK_FN(const int16_t *EK_RESTRICT x, const int8_t *EK_RESTRICT r, const int16_t *EK_RESTRICT h0,
+EK_KERNEL void EK_FN(const int16_t *EK_RESTRICT x, const int8_t *EK_RESTRICT r, const int16_t *h0,
     const int32_t *EK_RESTRICT b, const int32_t *EK_RESTRICT m, const int16_t *EK_RESTRICT tanh,
     int8_t *EK_RESTRICT y, int16_t *EK_RESTRICT h, int16_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
 {

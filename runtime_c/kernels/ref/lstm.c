@@ -26,9 +26,9 @@ EK_INLINE void EK_FN_step(
         h[i] = EK_MATH_T(sigmoid)(gate[size + i]) * EK_MATH_T(tanh)(c[i]);
 }
 
-EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_T *EK_RESTRICT r, const EK_T *EK_RESTRICT h0,
-    const EK_T *EK_RESTRICT c0, EK_T *EK_RESTRICT y, EK_T *EK_RESTRICT h, EK_T *EK_RESTRICT c,
-    EK_T *EK_RESTRICT gate, const struct EK_STRUCT *p)
+EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_T *EK_RESTRICT r, const EK_T *h0, const EK_T *c0,
+    EK_T *EK_RESTRICT y, EK_T *EK_RESTRICT h, EK_T *EK_RESTRICT c, EK_T *EK_RESTRICT gate,
+    const struct EK_STRUCT *p)
 {
     const int32_t size = p->size, all = p->batch * size;
     for (int32_t i = 0; i < all; i++) {

@@ -45,8 +45,8 @@ EK_INLINE void EK_FN_some(const int16_t *EK_RESTRICT gate, const int16_t *EK_RES
     ek_one_store_s8(y, state, count);
 }
 
-EK_KERNEL void EK_FN(const int16_t *EK_RESTRICT x, const int8_t *EK_RESTRICT r, const int8_t *EK_RESTRICT h0,
-    const int16_t *EK_RESTRICT c0, const int32_t *EK_RESTRICT b, const int32_t *EK_RESTRICT m,
+EK_KERNEL void EK_FN(const int16_t *EK_RESTRICT x, const int8_t *EK_RESTRICT r, const int8_t *h0,
+    const int16_t *c0, const int32_t *EK_RESTRICT b, const int32_t *EK_RESTRICT m,
     const int16_t *EK_RESTRICT tanh, int8_t *EK_RESTRICT y, int8_t *EK_RESTRICT h, int16_t *EK_RESTRICT c,
     int16_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
 {

@@ -14,7 +14,7 @@
  * @as vfp/rnn like riscvf/rnn @work gates of steps, positions, products, scratch */
 #include "edgekit/contracts/rnn.h"
 
-EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_T *EK_RESTRICT r, const EK_T *EK_RESTRICT h0,
+EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_T *EK_RESTRICT r, const EK_T *h0,
     EK_T *EK_RESTRICT y, EK_T *EK_RESTRICT h, EK_T *EK_RESTRICT gate, const struct EK_STRUCT *p)
 {
     const int32_t size = p->size, all = p->batch * size;

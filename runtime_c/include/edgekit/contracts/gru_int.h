@@ -2,7 +2,8 @@
  *   z, s = sigmoid(z + r q), sigmoid(s + r q)
  *   n = tanh(n + s (r q + b)), or tanh(n + r (s q)) where the reset comes before the weights
  *   h = (1 - z) n + z h, rounded once, y[t] = requantize(h); h starts from h0
- * Rule E: b, m and shift give r q; x_m and x_shift x, y_m and y_shift q, of 16 bits. */
+ * Rule E: b, m and shift give r q; x_m and x_shift x, y_m and y_shift q, of 16 bits.
+ * @split steps in order: x 3 * batch * size, y batch * size, h0 from h */
 #ifndef EDGEKIT_GRU_INT_H
 #define EDGEKIT_GRU_INT_H
 
@@ -23,7 +24,7 @@ struct EK_STRUCT {
     int32_t bits; /* integer bits of h, 0 to 15 */
 };
 
-EK_KERNEL void EK_FN(const int16_t *EK_RESTRICT x, const int8_t *EK_RESTRICT r, const int16_t *EK_RESTRICT h0,
+EK_KERNEL void EK_FN(const int16_t *EK_RESTRICT x, const int8_t *EK_RESTRICT r, const int16_t *h0,
     const int32_t *EK_RESTRICT b, const int32_t *EK_RESTRICT m, const int16_t *EK_RESTRICT tanh,
     int8_t *EK_RESTRICT y, int16_t *EK_RESTRICT h, int16_t *EK_RESTRICT scratch, const struct EK_STRUCT *p);
 

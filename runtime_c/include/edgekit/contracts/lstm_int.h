@@ -1,7 +1,8 @@
 /* For each t, with the sums (i, o, f, n) = x[t] + r h in units of 2^-12:
  *   c = sigmoid(f) c + sigmoid(i) tanh(n), rounded once
  *   h = requantize(sigmoid(o) tanh(c)), y[t] = h; h starts from h0, c from c0
- * Rule E: b, m and shift give r h; x_m and x_shift x, y_m and y_shift h, of 16 bits. */
+ * Rule E: b, m and shift give r h; x_m and x_shift x, y_m and y_shift h, of 16 bits.
+ * @split steps in order: x 4 * batch * size, y batch * size, h0 from h, c0 from c */
 #ifndef EDGEKIT_LSTM_INT_H
 #define EDGEKIT_LSTM_INT_H
 
@@ -21,8 +22,8 @@ struct EK_STRUCT {
     int32_t bits; /* integer bits of c, 0 to 15 */
 };
 
-EK_KERNEL void EK_FN(const int16_t *EK_RESTRICT x, const int8_t *EK_RESTRICT r, const int8_t *EK_RESTRICT h0,
-    const int16_t *EK_RESTRICT c0, const int32_t *EK_RESTRICT b, const int32_t *EK_RESTRICT m,
+EK_KERNEL void EK_FN(const int16_t *EK_RESTRICT x, const int8_t *EK_RESTRICT r, const int8_t *h0,
+    const int16_t *c0, const int32_t *EK_RESTRICT b, const int32_t *EK_RESTRICT m,
     const int16_t *EK_RESTRICT tanh, int8_t *EK_RESTRICT y, int8_t *EK_RESTRICT h, int16_t *EK_RESTRICT c,
     int16_t *EK_RESTRICT scratch, const struct EK_STRUCT *p);
 

@@ -1,0 +1,83 @@
+"""Views beside loops over rows: whole tensors by other names, and the last rows of a result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from edgekit.codegen.lowering.regions import reads
+from edgekit.codegen.memory.sharing import LoweredLayer, operands
+from edgekit.core.ir import Graph
+from edgekit.core.ops import Arg, Call, Step, View
+from edgekit.core.types import Value
+
+
+def without_renaming(graph: Graph, layers: Sequence[LoweredLayer]) -> list[LoweredLayer]:
+    """The layers, whose calls read a tensor by the name that it was made by where a view of it has other
+    dimensions alone. Views that nothing reads any more are gone: layers on both sides can share a loop."""
+    names: dict[str, str] = {}
+    for layer in layers:
+        for step in layer.steps:
+            if isinstance(step, View) and _is_renaming(step) and not layer.guards:
+                names[step.result.name] = names.get(step.arg.name, step.arg.name)
+    found = []
+    for layer in layers:
+        steps = tuple(_renamed(step, names) if isinstance(step, Call) else step for step in layer.steps)
+        found.append(replace(layer, steps=steps, asked=layer.asked and _renamed(layer.asked, names)))
+    still_read = {*graph.exits}
+    kept = []
+    for layer in reversed(found):
+        made = {arg.name for step in layer.steps for arg in operands(step)[1]}
+        if not (made <= names.keys() and made.isdisjoint(still_read) and made):
+            still_read.update(reads(layer))
+            kept.append(layer)
+    return kept[::-1]
+
+
+def last_rows(graph: Graph, layers: Sequence[LoweredLayer]) -> Mapping[str, int]:
+    """Bytes of results of which nothing is read but these last ones."""
+    found: dict[str, int] = {}
+    whole = {*graph.exits}
+    for layer in layers:
+        for step in layer.steps:
+            if isinstance(step, View) and 0 < step.offset == step.arg.type.bytes - step.result.type.bytes:
+                found[step.arg.name] = max(step.result.type.bytes, found.get(step.arg.name, 0))
+            else:
+                whole.update(arg.name for arg in operands(step)[0])
+    return {name: bytes for name, bytes in found.items() if name not in whole}
+
+
+def with_rings_viewed(layers: Sequence[LoweredLayer]) -> Iterator[LoweredLayer]:
+    """The layers, whose views find the last rows of a result in its ring."""
+    rings: dict[str, tuple[Arg, int]] = {}
+    for layer in layers:
+        if layer.rows:
+            blocks, call = layer.rows.blocks, layer.steps[0]
+            ring = operands(call)[1][0]
+            row = layer.rows.whole.args[-layer.rows.whole.results].type.bytes // blocks.layer.height
+            end = (blocks.start + blocks.count * blocks.rows) * row
+            rings[ring.name] = ring, end - ring.type.bytes
+        yield replace(layer, steps=tuple(_viewed(step, rings) for step in layer.steps))
+
+
+def _is_renaming(step: View) -> bool:
+    return step.offset == 0 and step.arg.type.bytes == step.result.type.bytes and step.arg.value.data is None
+
+
+def _renamed(call: Call, names: Mapping[str, str]) -> Call:
+    args = tuple(
+        Arg(names[arg.name], Value(arg.type), arg.note) if arg.name in names else arg for arg in call.args
+    )
+    return replace(call, args=args)
+
+
+def _viewed(step: Step, rings: Mapping[str, tuple[Arg, int]]) -> Step:
+    """A view of a result that is in a ring by now: where its bytes are there."""
+    if not isinstance(step, View) or step.arg.name not in rings:
+        return step
+    ring, before = rings[step.arg.name]
+    return (
+        replace(step, arg=ring, offset=step.offset - before)
+        if ring.type.bytes < step.arg.type.bytes
+        else step
+    )
