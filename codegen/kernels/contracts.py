@@ -9,11 +9,13 @@ from importlib.resources import files
 from pathlib import Path
 
 HEADERS = Path(str(files("edgekit.runtime_c"))) / "include" / "edgekit"
+_FIELDS = HEADERS / "contracts" / "fields"
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 FIELD = re.compile(r"(\w+) (\w+)(?:\[(\w+)\])?;")
 _STRUCT = re.compile(r"struct EK_STRUCT \{(.*?)\};", re.DOTALL)
 _RULE = re.compile(r"ek_requantize_(\w+)")
 _SPLIT = re.compile(r"\n \* @split (.+?)(?= \*/|\n)")
+_SHARED = re.compile(r'^#include "edgekit/contracts/fields/(\w+\.h)"\n', re.MULTILINE)
 _LETTER = re.compile(r"\bEK_([A-Z])\b")
 
 
@@ -28,7 +30,7 @@ def contract(kernel: str, name: str) -> str:
 @cache
 def headers() -> Mapping[str, Path]:
     """All headers of the runtime by name, in order. Names are unique: libraries have one folder for all."""
-    paths = sorted(HEADERS.rglob("*.h"), key=lambda path: path.name)
+    paths = sorted({*HEADERS.rglob("*.h")} - {*_FIELDS.iterdir()}, key=lambda path: path.name)
     found = {path.name: path for path in paths}
     assert len(found) == len(paths), "two headers of one name"
     return found
@@ -36,8 +38,18 @@ def headers() -> Mapping[str, Path]:
 
 @cache
 def header(name: str) -> str:
-    """Its text, without the tags that only we read."""
-    return _SPLIT.sub("", headers()[name].read_text(encoding="utf-8"))
+    """Its text, without the tags that only we read, and with the fields that it shares with others."""
+    return _with_fields(_SPLIT.sub("", headers()[name].read_text(encoding="utf-8")), " " * 4)
+
+
+def _with_fields(text: str, indent: str = "") -> str:
+    """The text with the fields that it includes; the first line of their file says what they are."""
+
+    def fields_of(include: re.Match[str]) -> str:
+        _, _, lines = (_FIELDS / include[1]).read_text(encoding="utf-8").partition("\n")
+        return "".join(indent + line for line in _with_fields(lines).splitlines(keepends=True))
+
+    return _SHARED.sub(fields_of, text)
 
 
 @cache

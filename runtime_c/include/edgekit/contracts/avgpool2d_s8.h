@@ -8,20 +8,7 @@
 #include "edgekit/generic.h"
 
 struct EK_STRUCT {
-    int32_t batch;
-    int32_t in_h;
-    int32_t in_w;
-    int32_t channels;
-    int32_t out_h;
-    int32_t out_w;
-    int32_t k_h;
-    int32_t k_w;
-    int32_t stride_h;
-    int32_t stride_w;
-    int32_t pad_top;
-    int32_t pad_left;
-    int32_t dilation_h;
-    int32_t dilation_w;
+#include "edgekit/contracts/fields/pooling.h"
 };
 
 EK_KERNEL void EK_FN(const int8_t *x, int8_t *y, const struct EK_STRUCT *p);

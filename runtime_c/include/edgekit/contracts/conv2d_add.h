@@ -9,25 +9,7 @@
 #include "edgekit/generic.h"
 
 struct EK_STRUCT {
-    int32_t batch;
-    int32_t in_h;
-    int32_t in_w;
-    int32_t in_c;
-    int32_t step_h; /* elements of x from one row to the next */
-    int32_t step_w; /* ... one column to the next */
-    int32_t step_c; /* ... one channel to the next: 1 unless x is channels-first */
-    int32_t out_h;
-    int32_t out_w;
-    int32_t out_c;
-    int32_t k_h;
-    int32_t k_w;
-    int32_t stride_h;
-    int32_t stride_w;
-    int32_t pad_top;
-    int32_t pad_left;
-    int32_t dilation_h;
-    int32_t dilation_w;
-    int32_t groups;
+#include "edgekit/contracts/fields/strided_convolution.h"
     EK_T_ACC lo;
     EK_T_ACC hi;
 };

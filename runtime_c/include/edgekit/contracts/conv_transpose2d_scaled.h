@@ -9,21 +9,7 @@
 #include "edgekit/generic.h"
 
 struct EK_STRUCT {
-    int32_t batch;
-    int32_t in_h;
-    int32_t in_w;
-    int32_t in_c;
-    int32_t out_h;
-    int32_t out_w;
-    int32_t out_c;
-    int32_t k_h;
-    int32_t k_w;
-    int32_t stride_h;
-    int32_t stride_w;
-    int32_t pad_top;
-    int32_t pad_left;
-    int32_t dilation_h;
-    int32_t dilation_w;
+#include "edgekit/contracts/fields/convolution.h"
     int32_t groups;
     EK_T_ACC lo;
     EK_T_ACC hi;

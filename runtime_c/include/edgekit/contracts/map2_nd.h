@@ -6,12 +6,7 @@
 #include "edgekit/generic.h"
 
 struct EK_STRUCT {
-    int32_t n[EK_RANK]; /* shape, padded with 1 in front */
-    int32_t sa[EK_RANK]; /* strides of a, in elements */
-    int32_t sb[EK_RANK]; /* strides of b, in elements */
-    int32_t a0; /* first element of a */
-    int32_t b0; /* first element of b */
-    int32_t y0; /* first element of y */
+#include "edgekit/contracts/fields/broadcast.h"
 };
 
 EK_KERNEL void EK_FN(const EK_A *pa, const EK_B *pb, EK_Y *py, const struct EK_STRUCT *p);

@@ -8,27 +8,13 @@
 #include "edgekit/generic.h"
 
 struct EK_STRUCT {
-    int32_t n[EK_RANK]; /* matrices, padded with 1 in front */
-    int32_t a_n[EK_RANK]; /* strides from matrix to matrix, in elements; 0 repeats one */
-    int32_t b_n[EK_RANK];
-    int32_t y_n[EK_RANK];
-    int32_t a0; /* first element of a */
-    int32_t b0;
-    int32_t y0;
-    int32_t rows; /* i */
-    int32_t inner; /* k */
-    int32_t columns; /* j */
-    int32_t a_row; /* elements of a from one i to the next */
+#include "edgekit/contracts/fields/matrices.h"
     int32_t a_inner; /* ... one k to the next */
     int32_t b_inner; /* elements of b from one k to the next */
     int32_t b_column; /* ... one j to the next */
     int32_t a_zero;
     int32_t b_zero;
-    int32_t multiplier;
-    int32_t exponent;
-    int32_t zero;
-    int32_t lo;
-    int32_t hi;
+#include "edgekit/contracts/fields/requantized.h"
 };
 
 EK_KERNEL void EK_FN(const int8_t *EK_RESTRICT a, const int8_t *EK_RESTRICT b, int8_t *EK_RESTRICT y,

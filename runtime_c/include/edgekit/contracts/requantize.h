@@ -8,11 +8,7 @@
 struct EK_STRUCT {
     int32_t n;
     int32_t x_zero;
-    int32_t multiplier;
-    int32_t exponent;
-    int32_t zero;
-    int32_t lo;
-    int32_t hi;
+#include "edgekit/contracts/fields/requantized.h"
 };
 
 EK_KERNEL void EK_FN(const EK_A *x, EK_Y *y, const struct EK_STRUCT *p);

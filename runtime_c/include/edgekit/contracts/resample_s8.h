@@ -14,11 +14,7 @@ struct EK_STRUCT {
     int32_t inner;
     int32_t taps; /* elements that each result is made of */
     int32_t x_zero;
-    int32_t multiplier;
-    int32_t exponent;
-    int32_t zero;
-    int32_t lo;
-    int32_t hi;
+#include "edgekit/contracts/fields/requantized.h"
 };
 
 EK_KERNEL void EK_FN(const int8_t *EK_RESTRICT x, const int32_t *EK_RESTRICT index,

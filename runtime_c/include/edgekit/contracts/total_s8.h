@@ -12,11 +12,7 @@ struct EK_STRUCT {
     int32_t r[5]; /* dimensions that are reduced, padded with 1 in front */
     int32_t x_r[5]; /* their strides in x, in elements */
     int32_t x_zero;
-    int32_t multiplier;
-    int32_t exponent;
-    int32_t zero;
-    int32_t lo;
-    int32_t hi;
+#include "edgekit/contracts/fields/requantized.h"
 };
 
 EK_KERNEL void EK_FN(const int8_t *EK_RESTRICT x, int8_t *EK_RESTRICT y, const struct EK_STRUCT *p);
