@@ -14,8 +14,12 @@ from edgekit.codegen.kernels.contracts import COMMENT
 from edgekit.codegen.kernels.kernel_rows import TAG_LINE, head_comments
 
 _FUNCTION = re.compile(r"^(?:EK_\w+|static)[\w *]*?\b\w+\(([^;{}]*?)\)\s*\n\{", re.MULTILINE)
-_RULE = re.compile(r"\bek_requantize_\w+\(")
-_USERS = ("generic.h", "addend.h", "gates.h")  # headers that name rules, and spell none
+# A rule in C, of sums `acc`, or the instructions of one in assembly. What only names a rule spells none.
+_RULE = re.compile(
+    r"\bek_requantize_[\w#]+\([\s\\]*(?:const )?\w+(?:##\w+)* acc\b|_requantize\(\s*const int32_t kind\b"
+    r"|\bby_\w+\)\(const EK_WIDE\(ints\) acc\b"
+    r"|\b(?:smmul|smmla|vq?rdmulh|vmulh|vrshl)[lr]*(?:\.s32)?[ \"]"
+)
 _ROW = re.compile(r"^\| (?!written)", re.MULTILINE)
 _MANY = 10  # arguments
 
@@ -29,7 +33,7 @@ def figures(root: Path) -> Mapping[str, int]:
     }
     heads = [found[1] for path in runtime.glob("kernels/*/*.c") for found in head_comments(texts[path])]
     headers = [path for path in texts if path.is_relative_to(runtime / "include")]
-    spell = [path for path in headers if path.name not in _USERS and _RULE.search(texts[path])]
+    spell = [path for path in headers if _RULE.search(COMMENT.sub("", texts[path]))]
     arguments = [
         1 + found.count(",") for text in texts.values() for found in _FUNCTION.findall(COMMENT.sub("", text))
     ]

@@ -16,6 +16,9 @@ _STRUCT = re.compile(r"struct EK_STRUCT \{(.*?)\};", re.DOTALL)
 _RULE = re.compile(r"ek_requantize_(\w+)")
 _SPLIT = re.compile(r"\n \* @split (.+?)(?= \*/|\n)")
 _SHARED = re.compile(r'^#include "edgekit/contracts/fields/(\w+\.h)"\n', re.MULTILINE)
+_MACRO = re.compile(r"^#define (EK_\w+)\((.*?)\) +\\\n((?:.*\\\n)*.*)", re.MULTILINE)
+_USED = re.compile(r"^(EK_\w+)\((.*)\)$", re.MULTILINE)
+_INDENTED = re.compile(r"^ {4}| *\\$", re.MULTILINE)  # as lines of a macro are
 _LETTER = re.compile(r"\bEK_([A-Z])\b")
 
 
@@ -61,7 +64,21 @@ def splits(name: str) -> tuple[str, ...]:
 @cache
 def rules() -> frozenset[str]:
     """What stands behind ek_requantize_ in headers: a rule, or the rule and a form of it."""
-    return frozenset(rule for name in headers() for rule in _RULE.findall(header(name)))
+    texts = map(header, headers())
+    return frozenset(rule for text in texts for part in (text, made(text)) for rule in _RULE.findall(part))
+
+
+@cache
+def made(text: str) -> str:
+    """What macros of functions in a header make where it uses them."""
+    macros = {name: (parameters.split(", "), body) for name, parameters, body in _MACRO.findall(text)}
+    made = []
+    for name, arguments in _USED.findall(text):
+        parameters, body = macros.get(name, ((), ""))
+        for parameter, argument in zip(parameters, arguments.split(", "), strict=False):
+            body = re.sub(rf"(?:##)?\b{parameter}\b(?:##)?", argument, body)
+        made.append(_INDENTED.sub("", body))
+    return "\n".join(made)
 
 
 @cache

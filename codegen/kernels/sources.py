@@ -69,7 +69,7 @@ class Kernel:
     @property
     def assembly(self) -> tuple[str, ...]:
         """The functions that do that: all of them is assembly."""
-        texts = [text for text in self._texts() if _PUSHED.search(text)]
+        texts = [text + "\n" + contracts.made(text) for text in self._texts() if _PUSHED.search(text)]
         return tuple(name for text in texts for name in _ASSEMBLY.findall(text))
 
     def _texts(self) -> tuple[str, ...]:

@@ -19,9 +19,6 @@ _DEFINED = re.compile(
     r"|#define (EK_\w+)|typedef .*?\b(ek_\w+);|struct (ek_\w+))",
     re.MULTILINE,
 )
-_MACRO = re.compile(r"^#define (EK_\w+)\((.*?)\) +\\\n((?:.*\\\n)*.*)", re.MULTILINE)
-_USED = re.compile(r"^(EK_\w+)\((.*)\)$", re.MULTILINE)
-_INDENTED = re.compile(r"^ {4}| *\\$", re.MULTILINE)  # as lines of a macro are
 
 
 @cache
@@ -34,7 +31,7 @@ def definitions() -> Mapping[str, tuple[str, ...]]:
 @cache
 def made_by_macros() -> Mapping[str, tuple[str, ...]]:
     """Which headers define the functions that their macros make."""
-    return _by_name(_defined(_made))
+    return _by_name(_defined(contracts.made))
 
 
 def _by_name(definitions: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
@@ -50,18 +47,6 @@ def _defined(part: Callable[[str], str]) -> Iterator[tuple[str, str]]:
         text = contracts.header(header)
         if header != "generic.h" and "EK_FN" not in text:
             yield from ((header, "".join(names)) for names in _DEFINED.findall(part(COMMENT.sub("", text))))
-
-
-def _made(text: str) -> str:
-    """What macros of functions in a header make where it uses them."""
-    macros = {name: (parameters.split(", "), body) for name, parameters, body in _MACRO.findall(text)}
-    made = []
-    for name, arguments in _USED.findall(text):
-        parameters, body = macros.get(name, ((), ""))
-        for parameter, argument in zip(parameters, arguments.split(", "), strict=False):
-            body = re.sub(rf"(?:##)?\b{parameter}\b(?:##)?", argument, body)
-        made.append(_INDENTED.sub("", body))
-    return "\n".join(made)
 
 
 def of_widths() -> Iterator[tuple[str, str]]:

@@ -48,30 +48,6 @@ EK_ASSEMBLY_OFFSET(struct ek_plane, w, 48);
     "ldr r12, [" #p "]\n"                                                                                    \
     "smlabt r11, r12, " #v ", r11\n"
 
-/* Both sums by the rules of fixed_dsp.h; leaves the step of y in lr. */
-#define EK_PLANE_TFL                                                                                         \
-    "ldrd r12, lr, [sp, #8]\n"                                                                               \
-    "smmulr r10, r10, r12\n"                                                                                 \
-    "smmulr r11, r11, r12\n"                                                                                 \
-    "add.w r10, r10, r10, asr #31\n"                                                                         \
-    "add.w r11, r11, r11, asr #31\n"                                                                         \
-    "asr.w r10, r10, lr\n"                                                                                   \
-    "asr.w r11, r11, lr\n"                                                                                   \
-    "ldrd r12, lr, [sp, #16]\n"                                                                              \
-    "add.w r10, r10, r12\n"                                                                                  \
-    "add.w r11, r11, r12\n"                                                                                  \
-    "ssat r10, #8, r10, asr #1\n"                                                                            \
-    "ssat r11, #8, r11, asr #1\n"
-#define EK_PLANE_SCALED(multiply)                                                                            \
-    "ldrd r12, lr, [sp, #8]\n" multiply " r10, r10, r12, lr\n" multiply " r11, r11, r12, lr\n"               \
-    "ldrd r12, lr, [sp, #16]\n"                                                                              \
-    "asr.w r10, r10, r12\n"                                                                                  \
-    "asr.w r11, r11, r12\n"                                                                                  \
-    "ssat r10, #8, r10\n"                                                                                    \
-    "ssat r11, #8, r11\n"
-#define EK_PLANE_E EK_PLANE_SCALED("smmla")
-#define EK_PLANE_TFL_UP EK_PLANE_SCALED("smmlar")
-
 /* Called with  r0 the plane, r1 y, r2 the channel
  * Stack        the first twelve words of the channel, of which end and rows go on
  * Loop         r0-r2 the rows that are read, r3 y, r4-r9 weights, r10 r11 two sums, r12 lr numbers of the plane,
@@ -119,41 +95,19 @@ EK_ASSEMBLY_OFFSET(struct ek_plane, w, 48);
     "pop {r4-r11, pc}\n"
 /* clang-format on */
 
-static EK_ASSEMBLY void ek_requantize_tfl_plane_1(const int16_t *plane EK_IN_ASSEMBLY,
-    int8_t *y EK_IN_ASSEMBLY, const struct ek_plane *channel EK_IN_ASSEMBLY)
-{
-    __asm volatile(EK_PLANE(EK_PLANE_TAPS_1, EK_PLANE_TFL));
-}
+#define EK_PLANE_RULE(NAME, step, requantize)                                                                \
+    static EK_ASSEMBLY void ek_requantize_##NAME##_plane_##step(const int16_t *plane EK_IN_ASSEMBLY,         \
+        int8_t *y EK_IN_ASSEMBLY, const struct ek_plane *channel EK_IN_ASSEMBLY)                             \
+    {                                                                                                        \
+        __asm volatile(EK_PLANE(EK_PLANE_TAPS_##step, requantize));                                          \
+    }
 
-static EK_ASSEMBLY void ek_requantize_tfl_up_plane_1(const int16_t *plane EK_IN_ASSEMBLY,
-    int8_t *y EK_IN_ASSEMBLY, const struct ek_plane *channel EK_IN_ASSEMBLY)
-{
-    __asm volatile(EK_PLANE(EK_PLANE_TAPS_1, EK_PLANE_TFL_UP));
-}
-
-static EK_ASSEMBLY void ek_requantize_tfl_plane_2(const int16_t *plane EK_IN_ASSEMBLY,
-    int8_t *y EK_IN_ASSEMBLY, const struct ek_plane *channel EK_IN_ASSEMBLY)
-{
-    __asm volatile(EK_PLANE(EK_PLANE_TAPS_2, EK_PLANE_TFL));
-}
-
-static EK_ASSEMBLY void ek_requantize_tfl_up_plane_2(const int16_t *plane EK_IN_ASSEMBLY,
-    int8_t *y EK_IN_ASSEMBLY, const struct ek_plane *channel EK_IN_ASSEMBLY)
-{
-    __asm volatile(EK_PLANE(EK_PLANE_TAPS_2, EK_PLANE_TFL_UP));
-}
-
-static EK_ASSEMBLY void ek_requantize_e_plane_1(const int16_t *plane EK_IN_ASSEMBLY, int8_t *y EK_IN_ASSEMBLY,
-    const struct ek_plane *channel EK_IN_ASSEMBLY)
-{
-    __asm volatile(EK_PLANE(EK_PLANE_TAPS_1, EK_PLANE_E));
-}
-
-static EK_ASSEMBLY void ek_requantize_e_plane_2(const int16_t *plane EK_IN_ASSEMBLY, int8_t *y EK_IN_ASSEMBLY,
-    const struct ek_plane *channel EK_IN_ASSEMBLY)
-{
-    __asm volatile(EK_PLANE(EK_PLANE_TAPS_2, EK_PLANE_E));
-}
+EK_PLANE_RULE(tfl, 1, EK_PLANE_TFL)
+EK_PLANE_RULE(tfl, 2, EK_PLANE_TFL)
+EK_PLANE_RULE(tfl_up, 1, EK_PLANE_TFL_UP)
+EK_PLANE_RULE(tfl_up, 2, EK_PLANE_TFL_UP)
+EK_PLANE_RULE(e, 1, EK_PLANE_E)
+EK_PLANE_RULE(e, 2, EK_PLANE_E)
 
 /* Four bytes, each so many behind the last, become 16 bits; compilers find fewer of these addresses. */
 static inline void ek_spread_four(const int8_t **from, int32_t step, int16_t **to)

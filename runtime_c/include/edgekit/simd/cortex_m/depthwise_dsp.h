@@ -45,7 +45,7 @@ EK_ASSEMBLY_OFFSET(struct ek_fours, pixels, 44);
     "smlabb r4, r9, r12, r4\n"                                                                               \
     "smlatt r6, r9, r12, r6\n"
 
-#define EK_FOURS_TFL_UP(sum) EK_DOTS_UP("smmlar", sum, r9, r10)
+#define EK_FOURS_TFL_UP(sum) EK_DOTS_TFL_UP(sum, r9, r10)
 
 /* `requantize`, `size`, `constants` and `bits` are as in EK_DOTS.
  *
@@ -127,30 +127,19 @@ EK_ASSEMBLY_OFFSET(struct ek_fours, pixels, 44);
         "bx r12\n"
 /* clang-format on */
 
-static inline void ek_requantize_tfl_up_constants(
-    const int8_t *e, int32_t zero, int32_t *offset, int32_t *shift)
-{
-    ek_requantize_tfl_constants(e, zero, offset, shift);
-}
+#define EK_FOURS_CONSTANTS_tfl "ldr lr, [sp, #32]\n"
+#define EK_FOURS_CONSTANTS_e "ldr lr, [sp, #32]\nldr r2, [sp, #36]\n"
 
-static EK_ASSEMBLY void ek_requantize_tfl_fours(const struct ek_fours *pixels EK_IN_ASSEMBLY)
-{
-    __asm volatile(EK_FOURS(0, EK_DOTS_TFL, 32, "ldr lr, [sp, #32]\n"));
-}
+#define EK_FOURS_RULE(NAME, RULE, bits, requantize, size)                                                    \
+    static EK_ASSEMBLY void ek_requantize_##NAME##_fours(const struct ek_fours *pixels EK_IN_ASSEMBLY)       \
+    {                                                                                                        \
+        __asm volatile(EK_FOURS(bits, requantize, size, EK_FOURS_CONSTANTS_##RULE));                         \
+    }
 
-static EK_ASSEMBLY void ek_requantize_tfl_up_fours(const struct ek_fours *pixels EK_IN_ASSEMBLY)
-{
-    __asm volatile(EK_FOURS(0, EK_FOURS_TFL_UP, 28, "ldr lr, [sp, #32]\n"));
-}
-
-static EK_ASSEMBLY void ek_requantize_e_fours(const struct ek_fours *pixels EK_IN_ASSEMBLY)
-{
-    __asm volatile(EK_FOURS(0, EK_DOTS_E, 20, "ldr lr, [sp, #32]\nldr r2, [sp, #36]\n"));
-}
-
-static EK_ASSEMBLY void ek_requantize_e_s8_s16_fours(const struct ek_fours *pixels EK_IN_ASSEMBLY)
-{
-    __asm volatile(EK_FOURS(1, EK_DOTS_E_S16, 20, "ldr lr, [sp, #32]\nldr r2, [sp, #36]\n"));
-}
+EK_FOURS_RULE(tfl, tfl, 0, EK_DOTS_TFL, 32)
+EK_FOURS_RULE(tfl_up, tfl, 0, EK_FOURS_TFL_UP, 28)
+EK_FOURS_RULE(e, e, 0, EK_DOTS_E, 20)
+EK_FOURS_RULE(e_s8_s16, e, 1, EK_DOTS_E_S16, 20)
+EK_CONSTANTS_DSP(tfl_up, tfl)
 
 #endif

@@ -5,7 +5,8 @@
 #ifndef EDGEKIT_DEPTHWISE_K3X3_MVE_H
 #define EDGEKIT_DEPTHWISE_K3X3_MVE_H
 
-#include "edgekit/simd/cortex_m/fixed_dsp.h"
+#include "edgekit/simd/cortex_m/copies_dsp.h"
+#include "edgekit/simd/cortex_m/fixed_mve.h"
 #include "edgekit/simd/cortex_m/mve.h"
 
 /* A band of rows of y, in pairs, and all channels. The columns of all pairs lie one behind the other, with one of padding in
@@ -47,23 +48,6 @@ EK_ASSEMBLY_OFFSET(struct ek_band, blocks, 52);
 EK_ASSEMBLY_OFFSET(struct ek_band, zero, 56);
 EK_ASSEMBLY_OFFSET(struct ek_band, hi, 60);
 EK_ASSEMBLY_OFFSET(struct ek_band, channels, 64);
-
-/* Eight sums with the multiplier in r9 and the exponent in r11: see ek_requantize_e_x4 and ek_requantize_tfl_x4. */
-#define EK_BAND_E                                                                                            \
-    "vdup.32 q2, r9\n"                                                                                       \
-    "vmulh.s32 q0, q0, q2\n"                                                                                 \
-    "vmulh.s32 q1, q1, q2\n"                                                                                 \
-    "vrshl.s32 q0, r11\n"                                                                                    \
-    "vrshl.s32 q1, r11\n"
-#define EK_BAND_SIGN(sum)                                                                                    \
-    "vdup.32 q2, r11\n"                                                                                      \
-    "vand q2, q2, " #sum "\n"                                                                                \
-    "vshr.s32 q2, q2, #31\n"                                                                                 \
-    "vadd.i32 " #sum ", " #sum ", q2\n"
-#define EK_BAND_TFL(sign0, sign1)                                                                            \
-    "vqrdmulh.s32 q0, q0, r9\n"                                                                              \
-    "vqrdmulh.s32 q1, q1, r9\n" sign0 sign1 "vrshl.s32 q0, r11\n"                                            \
-    "vrshl.s32 q1, r11\n"
 
 /* The exponent of rule E is that of all channels; those of rules T advance. */
 #define EK_BAND_EXPONENT_E                                                                                   \
@@ -200,19 +184,14 @@ EK_ASSEMBLY_OFFSET(struct ek_band, channels, 64);
     "pop {r4-r11, pc}\n"
 /* clang-format on */
 
-static EK_ASSEMBLY void ek_requantize_e_band(struct ek_band *band EK_IN_ASSEMBLY)
-{
-    __asm volatile(EK_BAND(EK_BAND_EXPONENT_E, EK_BAND_E));
-}
+#define EK_BAND_RULE(NAME, exponent, requantize)                                                             \
+    static EK_ASSEMBLY void ek_requantize_##NAME##_band(struct ek_band *band EK_IN_ASSEMBLY)                 \
+    {                                                                                                        \
+        __asm volatile(EK_BAND(exponent, requantize));                                                       \
+    }
 
-static EK_ASSEMBLY void ek_requantize_tfl_band(struct ek_band *band EK_IN_ASSEMBLY)
-{
-    __asm volatile(EK_BAND(EK_BAND_EXPONENT_TFL, EK_BAND_TFL(EK_BAND_SIGN(q0), EK_BAND_SIGN(q1))));
-}
-
-static EK_ASSEMBLY void ek_requantize_tfl_up_band(struct ek_band *band EK_IN_ASSEMBLY)
-{
-    __asm volatile(EK_BAND(EK_BAND_EXPONENT_TFL, EK_BAND_TFL("", "")));
-}
+EK_BAND_RULE(e, EK_BAND_EXPONENT_E, EK_BAND_E)
+EK_BAND_RULE(tfl, EK_BAND_EXPONENT_TFL, EK_BAND_TFL)
+EK_BAND_RULE(tfl_up, EK_BAND_EXPONENT_TFL, EK_BAND_TFL_UP)
 
 #endif

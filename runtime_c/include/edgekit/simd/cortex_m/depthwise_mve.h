@@ -5,7 +5,8 @@
 #ifndef EDGEKIT_DEPTHWISE_MVE_H
 #define EDGEKIT_DEPTHWISE_MVE_H
 
-#include "edgekit/simd/cortex_m/fixed_dsp.h"
+#include "edgekit/simd/cortex_m/copies_dsp.h"
+#include "edgekit/simd/cortex_m/fixed_mve.h"
 #include "edgekit/simd/cortex_m/mve.h"
 
 /* Pixels side by side. Constants of 16 channels are in the order of the sums: channels 0, 4, 8, 12, then 2, ..., 1, ..., 3,
@@ -38,25 +39,6 @@ EK_ASSEMBLY_OFFSET(struct ek_channels, lo, 36);
 EK_ASSEMBLY_OFFSET(struct ek_channels, hi, 40);
 EK_ASSEMBLY_OFFSET(struct ek_channels, step, 44);
 EK_ASSEMBLY_OFFSET(struct ek_channels, pixels, 48);
-
-/* Four sums with their multipliers and exponents: see ek_requantize_e_x4 and ek_requantize_tfl_x4. */
-#define EK_TAPS_E(sum)                                                                                       \
-    "vldrw.32 q4, [r3], #16\n"                                                                               \
-    "vmulh.s32 " #sum ", " #sum ", q4\n"                                                                     \
-    "vrshl.s32 " #sum ", " #sum ", q7\n"
-#define EK_TAPS_TFL(sum)                                                                                     \
-    "vldrw.32 q4, [r3], #16\n"                                                                               \
-    "vldrb.s32 q5, [r4], #4\n"                                                                               \
-    "vqrdmulh.s32 " #sum ", " #sum ", q4\n"                                                                  \
-    "vand q6, " #sum ", q5\n"                                                                                \
-    "vshr.s32 q6, q6, #31\n"                                                                                 \
-    "vadd.i32 " #sum ", " #sum ", q6\n"                                                                      \
-    "vrshl.s32 " #sum ", " #sum ", q5\n"
-#define EK_TAPS_TFL_UP(sum)                                                                                  \
-    "vldrw.32 q4, [r3], #16\n"                                                                               \
-    "vldrb.s32 q5, [r4], #4\n"                                                                               \
-    "vqrdmulh.s32 " #sum ", " #sum ", q4\n"                                                                  \
-    "vrshl.s32 " #sum ", " #sum ", q5\n"
 
 #define EK_TAPS_ADD                                                                                          \
     "vmovlb.s16 q6, q4\n"                                                                                    \
@@ -160,22 +142,17 @@ EK_ASSEMBLY_OFFSET(struct ek_channels, pixels, 48);
     "pop {r4-r11, pc}\n"
 /* clang-format on */
 
-static EK_ASSEMBLY void ek_requantize_e_channels(struct ek_channels *pixels EK_IN_ASSEMBLY)
-{
-    __asm volatile(EK_TAPS("ldrsb r12, [r4]\n"
-                           "rsb r12, r12, #32\n"
-                           "vdup.32 q7, r12\n",
-        EK_TAPS_E));
-}
+/* Rule E has one exponent for all channels. */
+#define EK_TAPS_SHIFT "ldrsb r12, [r4]\nrsb r12, r12, #32\nvdup.32 q7, r12\n"
 
-static EK_ASSEMBLY void ek_requantize_tfl_channels(struct ek_channels *pixels EK_IN_ASSEMBLY)
-{
-    __asm volatile(EK_TAPS("", EK_TAPS_TFL));
-}
+#define EK_TAPS_RULE(NAME, constants, requantize)                                                            \
+    static EK_ASSEMBLY void ek_requantize_##NAME##_channels(struct ek_channels *pixels EK_IN_ASSEMBLY)       \
+    {                                                                                                        \
+        __asm volatile(EK_TAPS(constants, requantize));                                                      \
+    }
 
-static EK_ASSEMBLY void ek_requantize_tfl_up_channels(struct ek_channels *pixels EK_IN_ASSEMBLY)
-{
-    __asm volatile(EK_TAPS("", EK_TAPS_TFL_UP));
-}
+EK_TAPS_RULE(e, EK_TAPS_SHIFT, EK_TAPS_E)
+EK_TAPS_RULE(tfl, "", EK_TAPS_TFL)
+EK_TAPS_RULE(tfl_up, "", EK_TAPS_TFL_UP)
 
 #endif

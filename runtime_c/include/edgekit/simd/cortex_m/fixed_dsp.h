@@ -1,23 +1,10 @@
-/* What kernels with the DSP instructions of Cortex-M4, M7 and M33 share: requantization rules, copies, bounds. */
+/* The requantization rules with the DSP instructions of Cortex-M4, M7 and M33: in C, and in assembly for the registers that
+ * functions in assembly have their sums in. */
 #ifndef EDGEKIT_FIXED_DSP_H
 #define EDGEKIT_FIXED_DSP_H
 
-#include "edgekit/simd/cortex_m/assembly.h"
+#include "edgekit/simd/cortex_m/copies_dsp.h"
 #include "edgekit/types.h"
-
-/* A turn of a loop over fours of numbers: four of them, or two where code is to be small; and the bits of their count. Rows
- * are long, and take eight. */
-#ifdef __OPTIMIZE_SIZE__
-#define EK_TURN(four) "2:\n" four "3:\n" four
-#define EK_TURN_BITS "#1"
-#define EK_ROW_TURN(four) EK_TURN(four)
-#define EK_ROW_TURN_BITS EK_TURN_BITS
-#else
-#define EK_TURN(four) "2:\n" four "3:\n" four four four
-#define EK_TURN_BITS "#2"
-#define EK_ROW_TURN(four) "2:\n" four "3:\n.rept 7\n" four ".endr\n"
-#define EK_ROW_TURN_BITS "#3"
-#endif
 
 /* The constants of a rule for doubled sums. `e` is packed as -e - 1, so that of rule E is -shift - 1. */
 static inline void ek_requantize_tfl_constants(const int8_t *e, int32_t zero, int32_t *offset, int32_t *shift)
@@ -38,6 +25,22 @@ static inline void ek_requantize_e_constants(const int8_t *e, int32_t zero, int3
     *shift = -e[0] - 32;
     *offset = zero * (1 << *shift) + (1 << (*shift - 1));
 }
+
+/* Sums of weights of four bits are not doubled. */
+static inline void ek_requantize_e_nibbles_constants(
+    const int8_t *e, int32_t zero, int32_t *offset, int32_t *shift)
+{
+    *shift = -e[0] - 33;
+    *offset = zero * (1 << *shift) + (1 << (*shift - 1));
+}
+
+/* The same of a rule with another name. */
+#define EK_CONSTANTS_DSP(NAME, RULE)                                                                         \
+    static inline void ek_requantize_##NAME##_constants(                                                     \
+        const int8_t *e, int32_t zero, int32_t *offset, int32_t *shift)                                      \
+    {                                                                                                        \
+        ek_requantize_##RULE##_constants(e, zero, offset, shift);                                            \
+    }
 
 /* (a b + 2^31) >> 32 */
 static inline int32_t ek_high_word(int32_t a, int32_t b)
@@ -109,6 +112,31 @@ static inline int16_t ek_nearest_s16(int32_t a)
     return (int16_t)y;
 }
 
+/* Output o of a doubled sum by each rule, with the constants above. */
+static inline int8_t ek_scaled_tfl_dsp(
+    int32_t sum, int32_t o, const int32_t *m, const int8_t *e, int32_t offset, int32_t shift)
+{
+    const int32_t z = ek_high_word(sum, m[o]);
+    (void)shift;
+    return ek_half_s8(((z + (z >> 31)) >> e[o]) + offset);
+}
+
+static inline int8_t ek_scaled_once_dsp(
+    int32_t sum, int32_t o, const int32_t *m, const int8_t *e, int32_t offset, int32_t shift)
+{
+    const int64_t product = (int64_t)sum * m[o];
+    const int32_t z = (int32_t)(product >> 32);
+    (void)shift;
+    return ek_half_s8((((uint32_t)product ? z : z + (z >> 31)) >> e[o]) + offset);
+}
+
+static inline int8_t ek_scaled_e_dsp(
+    int32_t sum, int32_t o, const int32_t *m, const int8_t *e, int32_t offset, int32_t shift)
+{
+    (void)e;
+    return ek_nearest_s8(ek_high_product_and(sum, m[o], offset) >> shift);
+}
+
 /* How two tensors are added by rule E: a sum of two products. */
 struct ek_products {
     int32_t first;
@@ -163,75 +191,87 @@ static EK_SHARED void ek_add_halves(
     }
 }
 
-/* Puts bytes between bounds; those of int8 are there already. */
-static inline void ek_clamp_bytes(int8_t *y, int32_t count, int32_t lo, int32_t hi)
-{
-    if (lo > -128 || hi < 127)
-        for (int32_t i = 0; i < count; i++)
-            y[i] = (int8_t)(y[i] < lo ? lo : y[i] > hi ? hi : y[i]);
-}
+/* The rules in assembly are orders of these. C99 promises 4095 characters: no blanks.
+ * The high word of a doubled sum times r12, rounded; or of a sum, which is added to x. */
+#define EK_HIGH(sum) "smmulr " #sum "," #sum ",r12\n"
+#define EK_HIGH_AND(multiply, sum, x) multiply " " #sum "," #sum ",r12," #x "\n"
+/* 1 less, where it is negative; a shift; a sum; and the nearest number of so many bits, of the half or as it is. */
+#define EK_AWAY(sum) "add.w " #sum "," #sum "," #sum ",asr #31\n"
+#define EK_DOWN(sum, t) "asr.w " #sum "," #sum "," #t "\n"
+#define EK_PLUS(sum, x) "add.w " #sum "," #sum "," #x "\n"
+#define EK_NEAREST_HALF(sum) "ssat " #sum ",#8," #sum ",asr #1\n"
+#define EK_NEAREST(sum, bits) "ssat " #sum ",#" #bits "," #sum "\n"
 
-/* The same of int16. */
-static inline void ek_clamp_halves(int16_t *y, int32_t count, int32_t lo, int32_t hi)
-{
-    if (lo > -32768 || hi < 32767)
-        for (int32_t i = 0; i < count; i++)
-            y[i] = (int16_t)(y[i] < lo ? lo : y[i] > hi ? hi : y[i]);
-}
+/* The multiplier and the exponent of an output, which r0 and r2 are behind; and its result, which r3 is behind. */
+#define EK_LOAD_MULTIPLIER "ldr r12,[r0,#-4]!\n"
+#define EK_LOAD_EXPONENT(t) "ldrb " #t ",[r2,#-1]!\n"
+#define EK_STORE_BYTE(sum) "strb " #sum ",[r3,#-1]!\n"
+#define EK_STORE_HALF(sum) "strh " #sum ",[r3,#-2]!\n"
 
-/* Of one or the other, by their bytes. */
-static inline void ek_clamp_numbers(void *y, int32_t count, int32_t lo, int32_t hi, const uint32_t bytes)
-{
-    if (bytes == 1)
-        ek_clamp_bytes((int8_t *)y, count, lo, hi);
-    else
-        ek_clamp_halves((int16_t *)y, count, lo, hi);
-}
+/* One sum; lr offset, for rule E r2 shift.
+ * z = (acc m + 2^30) >> 31; y = (z + (z >> 31) + 2^(t-1)) >> t with t = -e, the last bit of it with the saturation. */
+#define EK_DOTS_LAST(sum)                                                                                    \
+    EK_LOAD_EXPONENT(r12) EK_DOWN(sum, r12) EK_PLUS(sum, lr) EK_NEAREST_HALF(sum) EK_STORE_BYTE(sum)
+#define EK_DOTS_TFL(sum) EK_LOAD_MULTIPLIER EK_HIGH(sum) EK_AWAY(sum) EK_DOTS_LAST(sum)
 
-/* Copies bytes and returns what is behind them; words need not be aligned. */
-static EK_SHARED int8_t *ek_copy_bytes(int8_t *to, const int8_t *from, int32_t count)
-{
-    uint32_t words[4];
-    for (; count >= 16; count -= 16, to += 16, from += 16) {
-        __builtin_memcpy(words, from, 16);
-        __builtin_memcpy(to, words, 16);
-    }
-    for (; count >= 4; count -= 4, to += 4, from += 4) {
-        __builtin_memcpy(words, from, 4);
-        __builtin_memcpy(to, words, 4);
-    }
-    for (; count > 0; count--)
-        *to++ = *from++;
-    return to;
-}
+/* The same of the whole product: 1 less where it is negative reaches the high word only if the low word is 0. */
+#define EK_DOTS_ONCE(sum)                                                                                    \
+    EK_LOAD_MULTIPLIER                                                                                       \
+    "smull r12," #sum "," #sum ",r12\n"                                                                      \
+    "cmp.w r12,#0\n"                                                                                         \
+    "it eq\n"                                                                                                \
+    "addeq.w " #sum "," #sum "," #sum ",asr #31\n" EK_DOTS_LAST(sum)
 
-/* Copies bytes, and up to three more: whole words. */
-static inline void ek_copy_words(int8_t *to, const int8_t *from, int32_t count)
-{
-    uint32_t word;
-    if ((((uintptr_t)to | (uintptr_t)from) & 3) == 0)
-        for (; count > 12; count -= 16)
-            __asm volatile("ldm %0!, {r4, r5, r6, r8}\n stm %1!, {r4, r5, r6, r8}"
-                : "+r"(from), "+r"(to)
-                :
-                : "r4", "r5", "r6", "r8", "memory");
-    for (; count > 0; count -= 4, to += 4, from += 4) {
-        __builtin_memcpy(&word, from, 4);
-        __builtin_memcpy(to, &word, 4);
-    }
-}
+/* Both with halves that go up: the offset is added to the high word, at the place that the shift leaves it. t and u are
+ * registers: exponent, and offset. */
+#define EK_LOAD_UP(t, u) EK_LOAD_MULTIPLIER EK_LOAD_EXPONENT(t) "lsl.w " #u ",lr," #t "\n"
+#define EK_DOTS_UP(multiply, sum, t, u)                                                                      \
+    EK_LOAD_UP(t, u)                                                                                         \
+    EK_HIGH_AND(multiply, sum, u) EK_DOWN(sum, t) EK_NEAREST_HALF(sum) EK_STORE_BYTE(sum)
+#define EK_DOTS_TFL_UP(sum, t, u) EK_DOTS_UP("smmlar", sum, t, u)
+#define EK_DOTS_ONCE_UP(sum, t, u) EK_DOTS_UP("smmla", sum, t, u)
 
-/* Writes the same byte so many times and returns what is behind them. */
-static EK_SHARED int8_t *ek_fill_bytes(int8_t *to, int32_t byte, int32_t count)
-{
-    const uint32_t word = (uint32_t)(byte & 255) * 0x01010101u;
-    for (; count >= 4; count -= 4, to += 4)
-        __builtin_memcpy(to, &word, 4);
-    for (; count > 0; count--) {
-        *to++ = (int8_t)byte;
-        __asm("" : "+r"(to)); /* else compilers make vectors of up to three bytes, and take stack for them */
-    }
-    return to;
-}
+/* One shift for all. */
+#define EK_DOTS_SCALED(sum) EK_LOAD_MULTIPLIER EK_HIGH_AND("smmla", sum, lr) EK_DOWN(sum, r2)
+#define EK_DOTS_E(sum) EK_DOTS_SCALED(sum) EK_NEAREST(sum, 8) EK_STORE_BYTE(sum)
+#define EK_DOTS_E_S16(sum) EK_DOTS_SCALED(sum) EK_NEAREST(sum, 16) EK_STORE_HALF(sum)
+
+/* Sums that are not doubled yet. */
+#define EK_DOTS_TWICE_TFL(sum) EK_PLUS(sum, sum) EK_DOTS_TFL(sum)
+#define EK_DOTS_TWICE_ONCE(sum) EK_PLUS(sum, sum) EK_DOTS_ONCE(sum)
+#define EK_DOTS_TWICE_E(sum) EK_PLUS(sum, sum) EK_DOTS_E(sum)
+
+/* The same for sums of two pixels, whose results are r1 apart. */
+#define EK_PAIR_STORE_BYTES(a, b) EK_STORE_BYTE(a) "strb.w " #b ",[r3,r1]\n"
+#define EK_PAIR_STORE_HALVES(a, b) EK_STORE_HALF(a) "strh.w " #b ",[r3,r1]\n"
+#define EK_PAIR_TFL(a, b)                                                                                    \
+    EK_LOAD_MULTIPLIER                                                                                       \
+    EK_HIGH(a)                                                                                               \
+    EK_HIGH(b) EK_LOAD_EXPONENT(r12) EK_AWAY(a) EK_AWAY(b) EK_DOWN(a, r12) EK_DOWN(b, r12) EK_PLUS(a, lr)    \
+        EK_PLUS(b, lr) EK_NEAREST_HALF(a) EK_NEAREST_HALF(b) EK_PAIR_STORE_BYTES(a, b)
+#define EK_PAIR_UP(a, b, t, u)                                                                               \
+    EK_LOAD_UP(t, u)                                                                                         \
+    EK_HIGH_AND("smmlar", a, u)                                                                              \
+    EK_HIGH_AND("smmlar", b, u) EK_DOWN(a, t) EK_DOWN(b, t) EK_NEAREST_HALF(a) EK_NEAREST_HALF(b)
+#define EK_PAIR_TFL_UP(a, b) EK_PAIR_UP(a, b, r7, r11) EK_PAIR_STORE_BYTES(a, b)
+#define EK_PAIR_SCALED(a, b)                                                                                 \
+    EK_LOAD_MULTIPLIER                                                                                       \
+    EK_HIGH_AND("smmla", a, lr) EK_HIGH_AND("smmla", b, lr) EK_DOWN(a, r2) EK_DOWN(b, r2)
+#define EK_PAIR_E(a, b) EK_PAIR_SCALED(a, b) EK_NEAREST(a, 8) EK_NEAREST(b, 8) EK_PAIR_STORE_BYTES(a, b)
+#define EK_PAIR_E_S16(a, b)                                                                                  \
+    EK_PAIR_SCALED(a, b) EK_NEAREST(a, 16) EK_NEAREST(b, 16) EK_PAIR_STORE_HALVES(a, b)
+
+/* The same for two sums in r10 and r11, whose constants are on the stack: multiplier, exponent, offset, and in lr then the
+ * step of y. */
+#define EK_PLANE_TFL                                                                                         \
+    "ldrd r12,lr,[sp,#8]\n" EK_HIGH(r10) EK_HIGH(r11) EK_AWAY(r10) EK_AWAY(r11) EK_DOWN(r10, lr)             \
+        EK_DOWN(r11, lr) "ldrd r12,lr,[sp,#16]\n" EK_PLUS(r10, r12) EK_PLUS(r11, r12) EK_NEAREST_HALF(r10)   \
+            EK_NEAREST_HALF(r11)
+#define EK_PLANE_SCALED(multiply)                                                                            \
+    "ldrd r12,lr,[sp,#8]\n" EK_HIGH_AND(multiply, r10, lr)                                                   \
+        EK_HIGH_AND(multiply, r11, lr) "ldrd r12,lr,[sp,#16]\n" EK_DOWN(r10, r12) EK_DOWN(r11, r12)          \
+            EK_NEAREST(r10, 8) EK_NEAREST(r11, 8)
+#define EK_PLANE_E EK_PLANE_SCALED("smmla")
+#define EK_PLANE_TFL_UP EK_PLANE_SCALED("smmlar")
 
 #endif

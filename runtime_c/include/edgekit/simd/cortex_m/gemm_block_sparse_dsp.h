@@ -97,110 +97,42 @@ EK_BLOCKS_SUM(blocks_bytes, EK_BLOCK_BYTES)
 EK_BLOCKS_TWO_SUMS(blocks, EK_TWO_PAIRS)
 EK_BLOCKS_TWO_SUMS(blocks_bytes, EK_TWO_BYTES)
 
-/* The rules, as gemm_dsp.h has them. */
-static inline int8_t ek_block_tfl(int32_t sum, int32_t o, const struct ek_dots *layer)
-{
-    const int32_t z = ek_high_word(sum, layer->m[o]);
-    return ek_half_s8(((z + (z >> 31)) >> layer->e[o]) + layer->offset);
-}
-
-static inline int8_t ek_block_once(int32_t sum, int32_t o, const struct ek_dots *layer)
-{
-    const int64_t product = (int64_t)sum * layer->m[o];
-    const int32_t z = (int32_t)(product >> 32);
-    return ek_half_s8((((uint32_t)product ? z : z + (z >> 31)) >> layer->e[o]) + layer->offset);
-}
-
-static inline int8_t ek_block_e(int32_t sum, int32_t o, const struct ek_dots *layer)
-{
-    int32_t y;
-    __asm("smmla %0, %1, %2, %3" : "=r"(y) : "r"(sum), "r"(layer->m[o]), "r"(layer->offset));
-    return ek_nearest_s8(y >> layer->shift);
-}
-
-#define EK_BLOCKS_CONSTANTS(RULE, NAME)                                                                      \
-    static inline void ek_requantize_##RULE##_##NAME##_constants(                                            \
-        const int8_t *e, int32_t zero, int32_t *offset, int32_t *shift)                                      \
+/* A pixel, requantized by a rule of fixed_dsp.h: bytes are not doubled when they are packed. */
+#define EK_BLOCKS_RULE(NAME, RULE, blocks, twice)                                                            \
+    EK_CONSTANTS_DSP(NAME, RULE)                                                                             \
+    static EK_SHARED void ek_requantize_##NAME##_dots(const void *x, void *y, const struct ek_dots *layer)   \
     {                                                                                                        \
-        ek_requantize_##RULE##_constants(e, zero, offset, shift);                                            \
+        const int32_t *w = (const int32_t *)layer->w, *b = layer->b;                                         \
+        int8_t *to = (int8_t *)y;                                                                            \
+        for (int32_t o = 0; o < layer->outputs; o++)                                                         \
+            to[o] = ek_scaled_##RULE##_dsp(                                                                  \
+                ek_##blocks##_sum(x, &w, b[o]) * twice, o, layer->m, layer->e, layer->offset, layer->shift); \
     }
-EK_BLOCKS_CONSTANTS(tfl, blocks)
-EK_BLOCKS_CONSTANTS(once, blocks)
-EK_BLOCKS_CONSTANTS(e, blocks)
-EK_BLOCKS_CONSTANTS(tfl, blocks_bytes)
-EK_BLOCKS_CONSTANTS(once, blocks_bytes)
-EK_BLOCKS_CONSTANTS(e, blocks_bytes)
-
-/* A pixel: bytes are not doubled when they are packed. */
-#define EK_BLOCKS_PIXEL(RULE, NAME, twice)                                                                   \
-    const int32_t *w = (const int32_t *)layer->w, *b = layer->b;                                             \
-    int8_t *to = (int8_t *)y;                                                                                \
-    for (int32_t o = 0; o < layer->outputs; o++)                                                             \
-    to[o] = ek_block_##RULE(ek_##NAME##_sum(x, &w, b[o]) * twice, o, layer)
+EK_BLOCKS_RULE(tfl_blocks, tfl, blocks, 1)
+EK_BLOCKS_RULE(once_blocks, once, blocks, 1)
+EK_BLOCKS_RULE(e_blocks, e, blocks, 1)
+EK_BLOCKS_RULE(tfl_blocks_bytes, tfl, blocks_bytes, 2)
+EK_BLOCKS_RULE(once_blocks_bytes, once, blocks_bytes, 2)
+EK_BLOCKS_RULE(e_blocks_bytes, e, blocks_bytes, 2)
 
 /* Two of them, the second so many bytes behind the first. */
-#define EK_BLOCKS_TWO(RULE, NAME, twice)                                                                     \
-    const int32_t *w = (const int32_t *)layer->w, *b = layer->b;                                             \
-    for (int32_t o = 0; o < layer->outputs; o++) {                                                           \
-        int32_t sums[2] = {b[o], b[o]};                                                                      \
-        ek_##NAME##_two_sums(x, step, &w, sums);                                                             \
-        y[o] = ek_block_##RULE(sums[0] * twice, o, layer);                                                   \
-        y[o + layer->outputs] = ek_block_##RULE(sums[1] * twice, o, layer);                                  \
+#define EK_BLOCKS_TWO_RULE(NAME, RULE, blocks, twice)                                                        \
+    static EK_SHARED void ek_requantize_##NAME##_two(                                                        \
+        const int8_t *x, int32_t step, int8_t *y, const struct ek_dots *layer)                               \
+    {                                                                                                        \
+        const int32_t *w = (const int32_t *)layer->w, *b = layer->b;                                         \
+        for (int32_t o = 0; o < layer->outputs; o++) {                                                       \
+            int32_t sums[2] = {b[o], b[o]};                                                                  \
+            ek_##blocks##_two_sums(x, step, &w, sums);                                                       \
+            y[o] =                                                                                           \
+                ek_scaled_##RULE##_dsp(sums[0] * twice, o, layer->m, layer->e, layer->offset, layer->shift); \
+            y[o + layer->outputs] =                                                                          \
+                ek_scaled_##RULE##_dsp(sums[1] * twice, o, layer->m, layer->e, layer->offset, layer->shift); \
+        }                                                                                                    \
     }
-
-static EK_SHARED void ek_requantize_tfl_blocks_two(
-    const int8_t *x, int32_t step, int8_t *y, const struct ek_dots *layer)
-{
-    EK_BLOCKS_TWO(tfl, blocks, 1)
-}
-
-static EK_SHARED void ek_requantize_e_blocks_two(
-    const int8_t *x, int32_t step, int8_t *y, const struct ek_dots *layer)
-{
-    EK_BLOCKS_TWO(e, blocks, 1)
-}
-
-static EK_SHARED void ek_requantize_tfl_blocks_bytes_two(
-    const int8_t *x, int32_t step, int8_t *y, const struct ek_dots *layer)
-{
-    EK_BLOCKS_TWO(tfl, blocks_bytes, 2)
-}
-
-static EK_SHARED void ek_requantize_e_blocks_bytes_two(
-    const int8_t *x, int32_t step, int8_t *y, const struct ek_dots *layer)
-{
-    EK_BLOCKS_TWO(e, blocks_bytes, 2)
-}
-
-static EK_SHARED void ek_requantize_tfl_blocks_dots(const void *x, void *y, const struct ek_dots *layer)
-{
-    EK_BLOCKS_PIXEL(tfl, blocks, 1);
-}
-
-static EK_SHARED void ek_requantize_once_blocks_dots(const void *x, void *y, const struct ek_dots *layer)
-{
-    EK_BLOCKS_PIXEL(once, blocks, 1);
-}
-
-static EK_SHARED void ek_requantize_e_blocks_dots(const void *x, void *y, const struct ek_dots *layer)
-{
-    EK_BLOCKS_PIXEL(e, blocks, 1);
-}
-
-static EK_SHARED void ek_requantize_tfl_blocks_bytes_dots(const void *x, void *y, const struct ek_dots *layer)
-{
-    EK_BLOCKS_PIXEL(tfl, blocks_bytes, 2);
-}
-
-static EK_SHARED void ek_requantize_once_blocks_bytes_dots(
-    const void *x, void *y, const struct ek_dots *layer)
-{
-    EK_BLOCKS_PIXEL(once, blocks_bytes, 2);
-}
-
-static EK_SHARED void ek_requantize_e_blocks_bytes_dots(const void *x, void *y, const struct ek_dots *layer)
-{
-    EK_BLOCKS_PIXEL(e, blocks_bytes, 2);
-}
+EK_BLOCKS_TWO_RULE(tfl_blocks, tfl, blocks, 1)
+EK_BLOCKS_TWO_RULE(e_blocks, e, blocks, 1)
+EK_BLOCKS_TWO_RULE(tfl_blocks_bytes, tfl, blocks_bytes, 2)
+EK_BLOCKS_TWO_RULE(e_blocks_bytes, e, blocks_bytes, 2)
 
 #endif

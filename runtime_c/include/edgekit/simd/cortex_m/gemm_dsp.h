@@ -29,48 +29,6 @@ EK_ASSEMBLY_OFFSET(struct ek_dots, depth, 20);
 EK_ASSEMBLY_OFFSET(struct ek_dots, outputs, 24);
 EK_ASSEMBLY_OFFSET(struct ek_dots, shift, 28);
 
-/* What each of them computes: so many outputs, numbers of x and bits of a weight at a time. */
-#define EK_DOTS_SHAPE(RULE, OUTPUTS, UNIT, BITS)                                                             \
-    enum {                                                                                                   \
-        ek_requantize_##RULE##_outputs = OUTPUTS,                                                            \
-        ek_requantize_##RULE##_unit = UNIT,                                                                  \
-        ek_requantize_##RULE##_bits = BITS                                                                   \
-    }
-EK_DOTS_SHAPE(tfl, 8, 4, 16);
-EK_DOTS_SHAPE(once, 8, 4, 16);
-EK_DOTS_SHAPE(e, 8, 4, 16);
-EK_DOTS_SHAPE(tfl_s16_s8, 8, 4, 16);
-EK_DOTS_SHAPE(e_s16, 8, 4, 16);
-EK_DOTS_SHAPE(e_s16_s8, 8, 4, 16);
-EK_DOTS_SHAPE(e_s8_s16, 8, 4, 16);
-EK_DOTS_SHAPE(tfl_bytes, 8, 4, 8);
-EK_DOTS_SHAPE(once_bytes, 8, 4, 8);
-EK_DOTS_SHAPE(e_bytes, 8, 4, 8);
-EK_DOTS_SHAPE(e_nibbles, 4, 8, 4);
-
-/* Their constants: see fixed_dsp.h. */
-#define EK_DOTS_CONSTANTS(RULE, OTHER)                                                                       \
-    static inline void ek_requantize_##RULE##_constants(                                                     \
-        const int8_t *e, int32_t zero, int32_t *offset, int32_t *shift)                                      \
-    {                                                                                                        \
-        ek_requantize_##OTHER##_constants(e, zero, offset, shift);                                           \
-    }
-EK_DOTS_CONSTANTS(tfl_bytes, tfl)
-EK_DOTS_CONSTANTS(once_bytes, once)
-EK_DOTS_CONSTANTS(e_bytes, e)
-EK_DOTS_CONSTANTS(tfl_s16_s8, tfl)
-EK_DOTS_CONSTANTS(e_s16, e)
-EK_DOTS_CONSTANTS(e_s16_s8, e)
-EK_DOTS_CONSTANTS(e_s8_s16, e)
-
-/* Sums of weights of four bits are not doubled. */
-static inline void ek_requantize_e_nibbles_constants(
-    const int8_t *e, int32_t zero, int32_t *offset, int32_t *shift)
-{
-    *shift = -e[0] - 33;
-    *offset = zero * (1 << *shift) + (1 << (*shift - 1));
-}
-
 #define EK_DOTS_PAIRS(sum)                                                                                   \
     "ldrd r12, lr, [r1], #8\n"                                                                               \
     "smlad " #sum ", r2, r12, " #sum "\n"                                                                    \
@@ -169,123 +127,48 @@ static inline void ek_requantize_e_nibbles_constants(
         "bx r12\n"
 /* clang-format on */
 
-/* z = (acc m + 2^30) >> 31; y = (z + (z >> 31) + 2^(t-1)) >> t with t = -e, the last bit of it with the saturation. */
-#define EK_DOTS_TFL(sum)                                                                                     \
-    "ldr r12, [r0, #-4]!\n"                                                                                  \
-    "smmulr " #sum ", " #sum ", r12\n"                                                                       \
-    "add.w " #sum ", " #sum ", " #sum ", asr #31\n"                                                          \
-    "ldrb r12, [r2, #-1]!\n"                                                                                 \
-    "asr.w " #sum ", " #sum ", r12\n"                                                                        \
-    "add.w " #sum ", " #sum ", lr\n"                                                                         \
-    "ssat " #sum ", #8, " #sum ", asr #1\n"                                                                  \
-    "strb " #sum ", [r3, #-1]!\n"
+#define EK_DOTS_CONSTANTS_tfl "ldr lr, [sp, #28]\n"
+#define EK_DOTS_CONSTANTS_once EK_DOTS_CONSTANTS_tfl
+#define EK_DOTS_CONSTANTS_e "ldr lr, [sp, #28]\nldr r2, [sp, #36]\n"
 
-/* The same of the whole product: 1 less where it is negative reaches the high word only if the low word is 0. */
-#define EK_DOTS_ONCE(sum)                                                                                    \
-    "ldr r12, [r0, #-4]!\n"                                                                                  \
-    "smull r12, " #sum ", " #sum ", r12\n"                                                                   \
-    "cmp.w r12, #0\n"                                                                                        \
-    "it eq\n"                                                                                                \
-    "addeq.w " #sum ", " #sum ", " #sum ", asr #31\n"                                                        \
-    "ldrb r12, [r2, #-1]!\n"                                                                                 \
-    "asr.w " #sum ", " #sum ", r12\n"                                                                        \
-    "add.w " #sum ", " #sum ", lr\n"                                                                         \
-    "ssat " #sum ", #8, " #sum ", asr #1\n"                                                                  \
-    "strb " #sum ", [r3, #-1]!\n"
+/* What a function computes: so many outputs, numbers of x and bits of a weight at a time. */
+#define EK_DOTS_SHAPE(NAME, OUTPUTS, UNIT, BITS)                                                             \
+    enum {                                                                                                   \
+        ek_requantize_##NAME##_outputs = OUTPUTS,                                                            \
+        ek_requantize_##NAME##_unit = UNIT,                                                                  \
+        ek_requantize_##NAME##_bits = BITS                                                                   \
+    };
 
-/* Both with halves that go up: the offset is added to the high word, at the place that the shift leaves it. t and u are
- * registers: exponent, and offset. */
-#define EK_DOTS_UP(multiply, sum, t, u)                                                                      \
-    "ldr r12, [r0, #-4]!\n"                                                                                  \
-    "ldrb " #t ", [r2, #-1]!\n"                                                                              \
-    "lsl.w " #u ", lr, " #t "\n" multiply " " #sum ", " #sum ", r12, " #u "\n"                               \
-    "asr.w " #sum ", " #sum ", " #t "\n"                                                                     \
-    "ssat " #sum ", #8, " #sum ", asr #1\n"                                                                  \
-    "strb " #sum ", [r3, #-1]!\n"
-
-/* Sums that are not doubled yet. */
-#define EK_DOTS_TWICE_TFL(sum) "add.w " #sum ", " #sum ", " #sum "\n" EK_DOTS_TFL(sum)
-#define EK_DOTS_TWICE_ONCE(sum) "add.w " #sum ", " #sum ", " #sum "\n" EK_DOTS_ONCE(sum)
-#define EK_DOTS_TWICE_E(sum) "add.w " #sum ", " #sum ", " #sum "\n" EK_DOTS_E(sum)
-
-/* One shift for all: r2 has it. */
-#define EK_DOTS_E(sum)                                                                                       \
-    "ldr r12, [r0, #-4]!\n"                                                                                  \
-    "smmla " #sum ", " #sum ", r12, lr\n"                                                                    \
-    "asr.w " #sum ", " #sum ", r2\n"                                                                         \
-    "ssat " #sum ", #8, " #sum "\n"                                                                          \
-    "strb " #sum ", [r3, #-1]!\n"
-#define EK_DOTS_E_S16(sum)                                                                                   \
-    "ldr r12, [r0, #-4]!\n"                                                                                  \
-    "smmla " #sum ", " #sum ", r12, lr\n"                                                                    \
-    "asr.w " #sum ", " #sum ", r2\n"                                                                         \
-    "ssat " #sum ", #16, " #sum "\n"                                                                         \
-    "strh " #sum ", [r3, #-2]!\n"
-
-#define EK_DOTS_OFFSET "ldr lr, [sp, #28]\n"
-#define EK_DOTS_SHIFT "ldr lr, [sp, #28]\nldr r2, [sp, #36]\n"
+/* The function with weights of so many bits. */
+#define EK_DOTS_RULE(NAME, RULE, weight, four, bytes, bits, requantize, size)                                \
+    EK_DOTS_SHAPE(NAME, 8, 4, weight)                                                                        \
+    static EK_ASSEMBLY void ek_requantize_##NAME##_dots(                                                     \
+        const void *x EK_IN_ASSEMBLY, void *y EK_IN_ASSEMBLY, const struct ek_dots *layer EK_IN_ASSEMBLY)    \
+    {                                                                                                        \
+        __asm volatile(EK_DOTS(four, bytes, bits, requantize, size, EK_DOTS_CONSTANTS_##RULE));              \
+    }
 
 /* int8, and weights of 16 bits, doubled. */
-static EK_ASSEMBLY void ek_requantize_tfl_dots(
-    const void *x EK_IN_ASSEMBLY, void *y EK_IN_ASSEMBLY, const struct ek_dots *layer EK_IN_ASSEMBLY)
-{
-    __asm volatile(EK_DOTS(EK_DOTS_S8, 4, 0, EK_DOTS_TFL, 32, EK_DOTS_OFFSET));
-}
-
-static EK_ASSEMBLY void ek_requantize_once_dots(
-    const void *x EK_IN_ASSEMBLY, void *y EK_IN_ASSEMBLY, const struct ek_dots *layer EK_IN_ASSEMBLY)
-{
-    __asm volatile(EK_DOTS(EK_DOTS_S8, 4, 0, EK_DOTS_ONCE, 38, EK_DOTS_OFFSET));
-}
-
-static EK_ASSEMBLY void ek_requantize_e_dots(
-    const void *x EK_IN_ASSEMBLY, void *y EK_IN_ASSEMBLY, const struct ek_dots *layer EK_IN_ASSEMBLY)
-{
-    __asm volatile(EK_DOTS(EK_DOTS_S8, 4, 0, EK_DOTS_E, 20, EK_DOTS_SHIFT));
-}
+EK_DOTS_RULE(tfl, tfl, 16, EK_DOTS_S8, 4, 0, EK_DOTS_TFL, 32)
+EK_DOTS_RULE(once, once, 16, EK_DOTS_S8, 4, 0, EK_DOTS_ONCE, 38)
+EK_DOTS_RULE(e, e, 16, EK_DOTS_S8, 4, 0, EK_DOTS_E, 20)
 
 /* The same with weights of 8 bits. */
-static EK_ASSEMBLY void ek_requantize_tfl_bytes_dots(
-    const void *x EK_IN_ASSEMBLY, void *y EK_IN_ASSEMBLY, const struct ek_dots *layer EK_IN_ASSEMBLY)
-{
-    __asm volatile(EK_DOTS(EK_DOTS_S8_BYTES, 4, 0, EK_DOTS_TWICE_TFL, 36, EK_DOTS_OFFSET));
-}
-
-static EK_ASSEMBLY void ek_requantize_once_bytes_dots(
-    const void *x EK_IN_ASSEMBLY, void *y EK_IN_ASSEMBLY, const struct ek_dots *layer EK_IN_ASSEMBLY)
-{
-    __asm volatile(EK_DOTS(EK_DOTS_S8_BYTES, 4, 0, EK_DOTS_TWICE_ONCE, 42, EK_DOTS_OFFSET));
-}
-
-static EK_ASSEMBLY void ek_requantize_e_bytes_dots(
-    const void *x EK_IN_ASSEMBLY, void *y EK_IN_ASSEMBLY, const struct ek_dots *layer EK_IN_ASSEMBLY)
-{
-    __asm volatile(EK_DOTS(EK_DOTS_S8_BYTES, 4, 0, EK_DOTS_TWICE_E, 24, EK_DOTS_SHIFT));
-}
+EK_DOTS_RULE(tfl_bytes, tfl, 8, EK_DOTS_S8_BYTES, 4, 0, EK_DOTS_TWICE_TFL, 36)
+EK_DOTS_RULE(once_bytes, once, 8, EK_DOTS_S8_BYTES, 4, 0, EK_DOTS_TWICE_ONCE, 42)
+EK_DOTS_RULE(e_bytes, e, 8, EK_DOTS_S8_BYTES, 4, 0, EK_DOTS_TWICE_E, 24)
+EK_CONSTANTS_DSP(tfl_bytes, tfl)
+EK_CONSTANTS_DSP(once_bytes, once)
+EK_CONSTANTS_DSP(e_bytes, e)
 
 /* x of 16 bits, y of 16 bits, or both. */
-static EK_ASSEMBLY void ek_requantize_tfl_s16_s8_dots(
-    const void *x EK_IN_ASSEMBLY, void *y EK_IN_ASSEMBLY, const struct ek_dots *layer EK_IN_ASSEMBLY)
-{
-    __asm volatile(EK_DOTS(EK_DOTS_S16, 8, 0, EK_DOTS_TFL, 32, EK_DOTS_OFFSET));
-}
-
-static EK_ASSEMBLY void ek_requantize_e_s16_dots(
-    const void *x EK_IN_ASSEMBLY, void *y EK_IN_ASSEMBLY, const struct ek_dots *layer EK_IN_ASSEMBLY)
-{
-    __asm volatile(EK_DOTS(EK_DOTS_S16, 8, 1, EK_DOTS_E_S16, 20, EK_DOTS_SHIFT));
-}
-
-static EK_ASSEMBLY void ek_requantize_e_s16_s8_dots(
-    const void *x EK_IN_ASSEMBLY, void *y EK_IN_ASSEMBLY, const struct ek_dots *layer EK_IN_ASSEMBLY)
-{
-    __asm volatile(EK_DOTS(EK_DOTS_S16, 8, 0, EK_DOTS_E, 20, EK_DOTS_SHIFT));
-}
-
-static EK_ASSEMBLY void ek_requantize_e_s8_s16_dots(
-    const void *x EK_IN_ASSEMBLY, void *y EK_IN_ASSEMBLY, const struct ek_dots *layer EK_IN_ASSEMBLY)
-{
-    __asm volatile(EK_DOTS(EK_DOTS_S8, 4, 1, EK_DOTS_E_S16, 20, EK_DOTS_SHIFT));
-}
+EK_DOTS_RULE(tfl_s16_s8, tfl, 16, EK_DOTS_S16, 8, 0, EK_DOTS_TFL, 32)
+EK_DOTS_RULE(e_s16, e, 16, EK_DOTS_S16, 8, 1, EK_DOTS_E_S16, 20)
+EK_DOTS_RULE(e_s16_s8, e, 16, EK_DOTS_S16, 8, 0, EK_DOTS_E, 20)
+EK_DOTS_RULE(e_s8_s16, e, 16, EK_DOTS_S8, 4, 1, EK_DOTS_E_S16, 20)
+EK_CONSTANTS_DSP(tfl_s16_s8, tfl)
+EK_CONSTANTS_DSP(e_s16, e)
+EK_CONSTANTS_DSP(e_s16_s8, e)
+EK_CONSTANTS_DSP(e_s8_s16, e)
 
 #endif

@@ -8,6 +8,8 @@
 
 #include "edgekit/simd/cortex_m/gemm_dsp.h"
 
+EK_DOTS_SHAPE(e_nibbles, 4, 8, 4)
+
 /* Eight weights in one register times x in r8 to r11. */
 #define EK_NIBBLES_OF(word, sum)                                                                             \
     "and.w r12, r2, " #word "\n"                                                                             \
@@ -90,7 +92,7 @@ static EK_ASSEMBLY void ek_requantize_e_nibbles_dots(
             "add r3, r3, #4\n"
             "str r0, [sp, #16]\n"
             "str r3, [sp, #8]\n"
-            EK_DOTS_SHIFT
+            EK_DOTS_CONSTANTS_e
         "4:\n"
             EK_DOTS_E(r7) EK_DOTS_E(r6) EK_DOTS_E(r5) EK_DOTS_E(r4)
         "7:\n"
@@ -109,7 +111,7 @@ static EK_ASSEMBLY void ek_requantize_e_nibbles_dots(
             "adr.w lr, 4b\n"
             "add r12, r12, lr\n"
             "orr r12, r12, #1\n"
-            EK_DOTS_SHIFT
+            EK_DOTS_CONSTANTS_e
             "bx r12\n");
     /* clang-format on */
 }

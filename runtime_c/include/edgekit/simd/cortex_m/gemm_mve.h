@@ -4,7 +4,8 @@
 #ifndef EDGEKIT_GEMM_MVE_H
 #define EDGEKIT_GEMM_MVE_H
 
-#include "edgekit/simd/cortex_m/fixed_dsp.h"
+#include "edgekit/simd/cortex_m/copies_dsp.h"
+#include "edgekit/simd/cortex_m/fixed_mve.h"
 #include "edgekit/simd/cortex_m/mve.h"
 
 /* Two pixels of a layer. Both may be the same. The weights of four outputs lie in blocks of 16 cells, one output after the
@@ -38,38 +39,6 @@ EK_ASSEMBLY_OFFSET(struct ek_two_pixels, outputs, 40);
 EK_ASSEMBLY_OFFSET(struct ek_two_pixels, lo, 44);
 EK_ASSEMBLY_OFFSET(struct ek_two_pixels, hi, 48);
 
-/* The exponents from output o on: rule E has one for all. */
-static inline const int8_t *ek_requantize_e_exponents_at(const int8_t *e, int32_t o)
-{
-    (void)o;
-    return e;
-}
-
-static inline const int8_t *ek_requantize_e_up_exponents_at(const int8_t *e, int32_t o)
-{
-    return ek_requantize_e_exponents_at(e, o);
-}
-
-static inline const int8_t *ek_requantize_e_s8_s16_exponents_at(const int8_t *e, int32_t o)
-{
-    return ek_requantize_e_exponents_at(e, o);
-}
-
-static inline const int8_t *ek_requantize_e_up_s8_s16_exponents_at(const int8_t *e, int32_t o)
-{
-    return ek_requantize_e_exponents_at(e, o);
-}
-
-static inline const int8_t *ek_requantize_tfl_exponents_at(const int8_t *e, int32_t o)
-{
-    return e + o;
-}
-
-static inline const int8_t *ek_requantize_tfl_up_exponents_at(const int8_t *e, int32_t o)
-{
-    return e + o;
-}
-
 /* A block of cells, times the weights of four outputs. */
 #define EK_TWO_PIXELS_BLOCK(OP)                                                                              \
     "vldrb.u8 q0, [r1], #16\n"                                                                               \
@@ -91,40 +60,6 @@ static inline const int8_t *ek_requantize_tfl_up_exponents_at(const int8_t *e, i
     "vldrw.32 q3, [" #m "], #16\n"                                                                           \
     "vadd.i32 q0, q0, q2\n"                                                                                  \
     "vadd.i32 q1, q1, q2\n"
-
-/* See ek_requantize_e_x4 and ek_requantize_tfl_x4; `zero` is a register, `exponents` loads q3. */
-#define EK_TWO_PIXELS_E(zero)                                                                                \
-    "vmulh.s32 q0, q0, q3\n"                                                                                 \
-    "vmulh.s32 q1, q1, q3\n"                                                                                 \
-    "vrshl.s32 q0, q0, q6\n"                                                                                 \
-    "vrshl.s32 q1, q1, q6\n"                                                                                 \
-    "vadd.i32 q0, q0, " #zero "\n"                                                                           \
-    "vadd.i32 q1, q1, " #zero "\n"
-#define EK_TWO_PIXELS_E_UP(zero)                                                                             \
-    "vshl.s32 q0, q0, q6\n"                                                                                  \
-    "vshl.s32 q1, q1, q6\n"                                                                                  \
-    "vrmulh.s32 q0, q0, q3\n"                                                                                \
-    "vrmulh.s32 q1, q1, q3\n"                                                                                \
-    "vadd.i32 q0, q0, " #zero "\n"                                                                           \
-    "vadd.i32 q1, q1, " #zero "\n"
-#define EK_TWO_PIXELS_TFL(exponents, zero)                                                                   \
-    "vqrdmulh.s32 q0, q0, q3\n"                                                                              \
-    "vqrdmulh.s32 q1, q1, q3\n" exponents "vand q2, q0, q3\n"                                                \
-    "vshr.s32 q2, q2, #31\n"                                                                                 \
-    "vadd.i32 q0, q0, q2\n"                                                                                  \
-    "vrshl.s32 q0, q0, q3\n"                                                                                 \
-    "vand q2, q1, q3\n"                                                                                      \
-    "vshr.s32 q2, q2, #31\n"                                                                                 \
-    "vadd.i32 q1, q1, q2\n"                                                                                  \
-    "vrshl.s32 q1, q1, q3\n"                                                                                 \
-    "vadd.i32 q0, q0, " #zero "\n"                                                                           \
-    "vadd.i32 q1, q1, " #zero "\n"
-#define EK_TWO_PIXELS_TFL_UP(exponents, zero)                                                                \
-    "vqrdmulh.s32 q0, q0, q3\n"                                                                              \
-    "vqrdmulh.s32 q1, q1, q3\n" exponents "vrshl.s32 q0, q0, q3\n"                                           \
-    "vrshl.s32 q1, q1, q3\n"                                                                                 \
-    "vadd.i32 q0, q0, " #zero "\n"                                                                           \
-    "vadd.i32 q1, q1, " #zero "\n"
 
 #define EK_TWO_PIXELS_CLAMP                                                                                  \
     "vmax.s32 q0, q0, q4\n"                                                                                  \
@@ -193,38 +128,25 @@ static inline const int8_t *ek_requantize_tfl_up_exponents_at(const int8_t *e, i
     "vdup.32 q6, r7\n"                                                                                       \
     "ldr r7, [sp, #24]\n"
 
-static EK_ASSEMBLY void ek_requantize_e_two_pixels(const struct ek_two_pixels *pixels EK_IN_ASSEMBLY)
-{
-    __asm volatile(EK_TWO_PIXELS(EK_TWO_PIXELS_SHIFT(24), EK_TWO_PIXELS_E(r7), EK_TWO_PIXELS_BYTES));
-}
+#define EK_TWO_PIXELS_LOAD "vldrb.s32 q3, [r7], #4\n"
 
-static EK_ASSEMBLY void ek_requantize_e_up_two_pixels(const struct ek_two_pixels *pixels EK_IN_ASSEMBLY)
-{
-    __asm volatile(EK_TWO_PIXELS(EK_TWO_PIXELS_SHIFT(24), EK_TWO_PIXELS_E_UP(r7), EK_TWO_PIXELS_BYTES));
-}
+/* The function, and its exponents from output o on: rule E has one for all. */
+#define EK_TWO_PIXELS_RULE(NAME, each, constants, requantize, NUMBERS)                                       \
+    static inline const int8_t *ek_requantize_##NAME##_exponents_at(const int8_t *e, int32_t o)              \
+    {                                                                                                        \
+        return each ? e + o : e;                                                                             \
+    }                                                                                                        \
+    static EK_ASSEMBLY void ek_requantize_##NAME##_two_pixels(                                               \
+        const struct ek_two_pixels *pixels EK_IN_ASSEMBLY)                                                   \
+    {                                                                                                        \
+        __asm volatile(EK_TWO_PIXELS(constants, requantize, EK_TWO_PIXELS_##NUMBERS));                       \
+    }
 
-/* Results of 16 bits. */
-static EK_ASSEMBLY void ek_requantize_e_s8_s16_two_pixels(const struct ek_two_pixels *pixels EK_IN_ASSEMBLY)
-{
-    __asm volatile(EK_TWO_PIXELS(EK_TWO_PIXELS_SHIFT(24), EK_TWO_PIXELS_E(r7), EK_TWO_PIXELS_HALVES));
-}
-
-static EK_ASSEMBLY void ek_requantize_e_up_s8_s16_two_pixels(
-    const struct ek_two_pixels *pixels EK_IN_ASSEMBLY)
-{
-    __asm volatile(EK_TWO_PIXELS(EK_TWO_PIXELS_SHIFT(24), EK_TWO_PIXELS_E_UP(r7), EK_TWO_PIXELS_HALVES));
-}
-
-static EK_ASSEMBLY void ek_requantize_tfl_two_pixels(const struct ek_two_pixels *pixels EK_IN_ASSEMBLY)
-{
-    __asm volatile(EK_TWO_PIXELS(
-        EK_TWO_PIXELS_EXPONENTS, EK_TWO_PIXELS_TFL("vldrb.s32 q3, [r7], #4\n", q6), EK_TWO_PIXELS_BYTES));
-}
-
-static EK_ASSEMBLY void ek_requantize_tfl_up_two_pixels(const struct ek_two_pixels *pixels EK_IN_ASSEMBLY)
-{
-    __asm volatile(EK_TWO_PIXELS(
-        EK_TWO_PIXELS_EXPONENTS, EK_TWO_PIXELS_TFL_UP("vldrb.s32 q3, [r7], #4\n", q6), EK_TWO_PIXELS_BYTES));
-}
+EK_TWO_PIXELS_RULE(e, 0, EK_TWO_PIXELS_SHIFT(24), EK_TWO_PIXELS_E(r7), BYTES)
+EK_TWO_PIXELS_RULE(e_up, 0, EK_TWO_PIXELS_SHIFT(24), EK_TWO_PIXELS_E_UP(r7), BYTES)
+EK_TWO_PIXELS_RULE(e_s8_s16, 0, EK_TWO_PIXELS_SHIFT(24), EK_TWO_PIXELS_E(r7), HALVES)
+EK_TWO_PIXELS_RULE(e_up_s8_s16, 0, EK_TWO_PIXELS_SHIFT(24), EK_TWO_PIXELS_E_UP(r7), HALVES)
+EK_TWO_PIXELS_RULE(tfl, 1, EK_TWO_PIXELS_EXPONENTS, EK_TWO_PIXELS_TFL(EK_TWO_PIXELS_LOAD, q6), BYTES)
+EK_TWO_PIXELS_RULE(tfl_up, 1, EK_TWO_PIXELS_EXPONENTS, EK_TWO_PIXELS_TFL_UP(EK_TWO_PIXELS_LOAD, q6), BYTES)
 
 #endif

@@ -138,35 +138,19 @@ EK_ASSEMBLY_OFFSET(struct ek_pair, advance, 88);
 
 #define EK_PAIR_EXPONENTS "vldrb.s32 q3, [r0], #4\n"
 
-static EK_ASSEMBLY void ek_requantize_e_pair(const struct ek_pair *pair EK_IN_ASSEMBLY)
-{
-    __asm volatile(EK_PAIR(EK_TWO_PIXELS_SHIFT(0), EK_TWO_PIXELS_E(q7), ""));
-}
+#define EK_SHARED_PAIR_RULE(NAME, constants, requantize, add)                                                \
+    static EK_ASSEMBLY void ek_requantize_##NAME##_pair(const struct ek_pair *pair EK_IN_ASSEMBLY)           \
+    {                                                                                                        \
+        __asm volatile(EK_PAIR(constants, requantize, add));                                                 \
+    }
 
-static EK_ASSEMBLY void ek_requantize_tfl_pair(const struct ek_pair *pair EK_IN_ASSEMBLY)
-{
-    __asm volatile(EK_PAIR("", EK_TWO_PIXELS_TFL(EK_PAIR_EXPONENTS, q7), ""));
-}
-
-static EK_ASSEMBLY void ek_requantize_tfl_up_pair(const struct ek_pair *pair EK_IN_ASSEMBLY)
-{
-    __asm volatile(EK_PAIR("", EK_TWO_PIXELS_TFL_UP(EK_PAIR_EXPONENTS, q7), ""));
-}
+EK_SHARED_PAIR_RULE(e, EK_TWO_PIXELS_SHIFT(0), EK_TWO_PIXELS_E(q7), "")
+EK_SHARED_PAIR_RULE(tfl, "", EK_TWO_PIXELS_TFL(EK_PAIR_EXPONENTS, q7), "")
+EK_SHARED_PAIR_RULE(tfl_up, "", EK_TWO_PIXELS_TFL_UP(EK_PAIR_EXPONENTS, q7), "")
 
 /* ... and what is added. */
-static EK_ASSEMBLY void ek_requantize_e_sum_pair(const struct ek_pair *pair EK_IN_ASSEMBLY)
-{
-    __asm volatile(EK_PAIR(EK_TWO_PIXELS_SHIFT(0), EK_TWO_PIXELS_E(q7), EK_PAIR_ADD));
-}
-
-static EK_ASSEMBLY void ek_requantize_tfl_sum_pair(const struct ek_pair *pair EK_IN_ASSEMBLY)
-{
-    __asm volatile(EK_PAIR("", EK_TWO_PIXELS_TFL(EK_PAIR_EXPONENTS, q7), EK_PAIR_ADD));
-}
-
-static EK_ASSEMBLY void ek_requantize_tfl_up_sum_pair(const struct ek_pair *pair EK_IN_ASSEMBLY)
-{
-    __asm volatile(EK_PAIR("", EK_TWO_PIXELS_TFL_UP(EK_PAIR_EXPONENTS, q7), EK_PAIR_ADD));
-}
+EK_SHARED_PAIR_RULE(e_sum, EK_TWO_PIXELS_SHIFT(0), EK_TWO_PIXELS_E(q7), EK_PAIR_ADD)
+EK_SHARED_PAIR_RULE(tfl_sum, "", EK_TWO_PIXELS_TFL(EK_PAIR_EXPONENTS, q7), EK_PAIR_ADD)
+EK_SHARED_PAIR_RULE(tfl_up_sum, "", EK_TWO_PIXELS_TFL_UP(EK_PAIR_EXPONENTS, q7), EK_PAIR_ADD)
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef EDGEKIT_IM2COL_DSP_H
 #define EDGEKIT_IM2COL_DSP_H
 
-#include "edgekit/simd/cortex_m/fixed_dsp.h"
+#include "edgekit/simd/cortex_m/copies_dsp.h"
 
 /* The image and the window, as in the layer's parameters, in bytes; in_c are the channels of a group. */
 struct ek_window {

@@ -192,149 +192,41 @@ static inline void ek_halves_spread(const void *a, const void *b, int32_t *to, i
         "bx r12\n"
 /* clang-format on */
 
-/* What is written: results of the four outputs begin, and an output of both pixels. */
+/* Results of the four outputs begin. */
 #define EK_PAIR_RESULTS(bits)                                                                                \
     "ldrd r3,r1,[sp,#8]\n"                                                                                   \
     "add r3,r3,#4<<" #bits "\n"                                                                              \
     "str r3,[sp,#8]\n"
-#define EK_PAIR_STORE_BYTES(a, b)                                                                            \
-    "strb " #a ",[r3,#-1]!\n"                                                                                \
-    "strb.w " #b ",[r3,r1]\n"
-#define EK_PAIR_STORE_HALVES(a, b)                                                                           \
-    "strh " #a ",[r3,#-2]!\n"                                                                                \
-    "strh.w " #b ",[r3,r1]\n"
-
-/* The rules for an output of both pixels. */
-#define EK_PAIR_TFL(a, b)                                                                                    \
-    "ldr r12,[r0,#-4]!\n"                                                                                    \
-    "smmulr " #a "," #a ",r12\n"                                                                             \
-    "smmulr " #b "," #b ",r12\n"                                                                             \
-    "ldrb r12,[r2,#-1]!\n"                                                                                   \
-    "add.w " #a "," #a "," #a ",asr #31\n"                                                                   \
-    "add.w " #b "," #b "," #b ",asr #31\n"                                                                   \
-    "asr.w " #a "," #a ",r12\n"                                                                              \
-    "asr.w " #b "," #b ",r12\n"                                                                              \
-    "add.w " #a "," #a ",lr\n"                                                                               \
-    "add.w " #b "," #b ",lr\n"                                                                               \
-    "ssat " #a ",#8," #a ",asr #1\n"                                                                         \
-    "ssat " #b ",#8," #b ",asr #1\n" EK_PAIR_STORE_BYTES(a, b)
-#define EK_PAIR_SCALED(a, b)                                                                                 \
-    "ldr r12,[r0,#-4]!\n"                                                                                    \
-    "smmla " #a "," #a ",r12,lr\n"                                                                           \
-    "smmla " #b "," #b ",r12,lr\n"                                                                           \
-    "asr.w " #a "," #a ",r2\n"                                                                               \
-    "asr.w " #b "," #b ",r2\n"
-#define EK_PAIR_E(a, b)                                                                                      \
-    EK_PAIR_SCALED(a, b)                                                                                     \
-    "ssat " #a ",#8," #a "\n"                                                                                \
-    "ssat " #b ",#8," #b "\n" EK_PAIR_STORE_BYTES(a, b)
-#define EK_PAIR_E_S16(a, b)                                                                                  \
-    EK_PAIR_SCALED(a, b)                                                                                     \
-    "ssat " #a ",#16," #a "\n"                                                                               \
-    "ssat " #b ",#16," #b "\n" EK_PAIR_STORE_HALVES(a, b)
-
-/* Rule TFL with halves that go up: the offset is added to the high words, at the place that the shift leaves it. t and u
- * are registers: exponent, and offset. */
-#define EK_PAIR_UP(a, b, t, u)                                                                               \
-    "ldr r12,[r0,#-4]!\n"                                                                                    \
-    "ldrb " #t ",[r2,#-1]!\n"                                                                                \
-    "lsl.w " #u ",lr," #t "\n"                                                                               \
-    "smmlar " #a "," #a ",r12," #u "\n"                                                                      \
-    "smmlar " #b "," #b ",r12," #u "\n"                                                                      \
-    "asr.w " #a "," #a "," #t "\n"                                                                           \
-    "asr.w " #b "," #b "," #t "\n"                                                                           \
-    "ssat " #a ",#8," #a ",asr #1\n"                                                                         \
-    "ssat " #b ",#8," #b ",asr #1\n"
-#define EK_PAIR_TFL_UP(a, b) EK_PAIR_UP(a, b, r7, r11) EK_PAIR_STORE_BYTES(a, b)
-
 /* The output that goes first. */
 #define EK_PAIR_FIRST_TFL EK_PAIR_RESULTS(0) EK_PAIR_TFL(r7, r11)
 #define EK_PAIR_FIRST_TFL_UP EK_PAIR_UP(r7, r11, r1, r3) EK_PAIR_RESULTS(0) EK_PAIR_STORE_BYTES(r7, r11)
 #define EK_PAIR_FIRST_E EK_PAIR_RESULTS(0) EK_PAIR_E(r7, r11)
 #define EK_PAIR_FIRST_E_S16 EK_PAIR_RESULTS(1) EK_PAIR_E_S16(r7, r11)
 
-#define EK_PAIR_OFFSET "ldr lr, [sp, #32]\n"
-#define EK_PAIR_SHIFT "ldrd lr, r2, [sp, #32]\n"
+#define EK_PAIR_CONSTANTS_tfl "ldr lr, [sp, #32]\n"
+#define EK_PAIR_CONSTANTS_e "ldrd lr, r2, [sp, #32]\n"
 
-/* Bytes of a weight, and the constants of the rules: see fixed_dsp.h. */
-enum {
-    ek_requantize_pair_tfl_weight = 2,
-    ek_requantize_pair_tfl_up_weight = 2,
-    ek_requantize_pair_e_weight = 2,
-    ek_requantize_pair_e_s16_weight = 2,
-    ek_requantize_pair_tfl_bytes_weight = 1,
-    ek_requantize_pair_tfl_up_bytes_weight = 1,
-    ek_requantize_pair_e_bytes_weight = 1,
-    ek_requantize_pair_e_bytes_s16_weight = 1
-};
-#define EK_PAIR_CONSTANTS(RULE, OTHER)                                                                       \
-    static inline void ek_requantize_##RULE##_constants(                                                     \
-        const int8_t *e, int32_t zero, int32_t *offset, int32_t *shift)                                      \
+/* Bytes of a weight. */
+#define EK_PAIR_WEIGHT_HALVES 2
+#define EK_PAIR_WEIGHT_BYTES 1
+
+#define EK_PAIR_RULE(NAME, RULE, WEIGHTS, bytes, bits, requantize, size)                                     \
+    enum { ek_requantize_##NAME##_weight = EK_PAIR_WEIGHT_##WEIGHTS };                                       \
+    EK_CONSTANTS_DSP(NAME, RULE)                                                                             \
+    static EK_ASSEMBLY void ek_requantize_##NAME##_pixels(const int32_t *numbers EK_IN_ASSEMBLY,             \
+        void *y EK_IN_ASSEMBLY, const struct ek_pixel_pair *layer EK_IN_ASSEMBLY)                            \
     {                                                                                                        \
-        ek_requantize_##OTHER##_constants(e, zero, offset, shift);                                           \
+        __asm volatile(EK_PIXEL_PAIR(WEIGHTS, EK_PAIR_##WEIGHTS, bytes, bits, EK_PAIR_FIRST_##requantize,    \
+            EK_PAIR_##requantize, size, EK_PAIR_CONSTANTS_##RULE));                                          \
     }
-EK_PAIR_CONSTANTS(pair_tfl, tfl)
-EK_PAIR_CONSTANTS(pair_tfl_up, tfl)
-EK_PAIR_CONSTANTS(pair_e, e)
-EK_PAIR_CONSTANTS(pair_e_s16, e)
-EK_PAIR_CONSTANTS(pair_tfl_bytes, tfl)
-EK_PAIR_CONSTANTS(pair_tfl_up_bytes, tfl)
-EK_PAIR_CONSTANTS(pair_e_bytes, e)
-EK_PAIR_CONSTANTS(pair_e_bytes_s16, e)
 
-static EK_ASSEMBLY void ek_requantize_pair_tfl_pixels(const int32_t *numbers EK_IN_ASSEMBLY,
-    void *y EK_IN_ASSEMBLY, const struct ek_pixel_pair *layer EK_IN_ASSEMBLY)
-{
-    __asm volatile(
-        EK_PIXEL_PAIR(HALVES, EK_PAIR_HALVES, 88, 0, EK_PAIR_FIRST_TFL, EK_PAIR_TFL, 56, EK_PAIR_OFFSET));
-}
-
-static EK_ASSEMBLY void ek_requantize_pair_tfl_up_pixels(const int32_t *numbers EK_IN_ASSEMBLY,
-    void *y EK_IN_ASSEMBLY, const struct ek_pixel_pair *layer EK_IN_ASSEMBLY)
-{
-    __asm volatile(EK_PIXEL_PAIR(
-        HALVES, EK_PAIR_HALVES, 88, 0, EK_PAIR_FIRST_TFL_UP, EK_PAIR_TFL_UP, 44, EK_PAIR_OFFSET));
-}
-
-static EK_ASSEMBLY void ek_requantize_pair_e_pixels(const int32_t *numbers EK_IN_ASSEMBLY,
-    void *y EK_IN_ASSEMBLY, const struct ek_pixel_pair *layer EK_IN_ASSEMBLY)
-{
-    __asm volatile(
-        EK_PIXEL_PAIR(HALVES, EK_PAIR_HALVES, 88, 0, EK_PAIR_FIRST_E, EK_PAIR_E, 36, EK_PAIR_SHIFT));
-}
-
-static EK_ASSEMBLY void ek_requantize_pair_e_s16_pixels(const int32_t *numbers EK_IN_ASSEMBLY,
-    void *y EK_IN_ASSEMBLY, const struct ek_pixel_pair *layer EK_IN_ASSEMBLY)
-{
-    __asm volatile(
-        EK_PIXEL_PAIR(HALVES, EK_PAIR_HALVES, 88, 1, EK_PAIR_FIRST_E_S16, EK_PAIR_E_S16, 36, EK_PAIR_SHIFT));
-}
-
-static EK_ASSEMBLY void ek_requantize_pair_tfl_bytes_pixels(const int32_t *numbers EK_IN_ASSEMBLY,
-    void *y EK_IN_ASSEMBLY, const struct ek_pixel_pair *layer EK_IN_ASSEMBLY)
-{
-    __asm volatile(
-        EK_PIXEL_PAIR(BYTES, EK_PAIR_BYTES, 96, 0, EK_PAIR_FIRST_TFL, EK_PAIR_TFL, 56, EK_PAIR_OFFSET));
-}
-
-static EK_ASSEMBLY void ek_requantize_pair_tfl_up_bytes_pixels(const int32_t *numbers EK_IN_ASSEMBLY,
-    void *y EK_IN_ASSEMBLY, const struct ek_pixel_pair *layer EK_IN_ASSEMBLY)
-{
-    __asm volatile(
-        EK_PIXEL_PAIR(BYTES, EK_PAIR_BYTES, 96, 0, EK_PAIR_FIRST_TFL_UP, EK_PAIR_TFL_UP, 44, EK_PAIR_OFFSET));
-}
-
-static EK_ASSEMBLY void ek_requantize_pair_e_bytes_pixels(const int32_t *numbers EK_IN_ASSEMBLY,
-    void *y EK_IN_ASSEMBLY, const struct ek_pixel_pair *layer EK_IN_ASSEMBLY)
-{
-    __asm volatile(EK_PIXEL_PAIR(BYTES, EK_PAIR_BYTES, 96, 0, EK_PAIR_FIRST_E, EK_PAIR_E, 36, EK_PAIR_SHIFT));
-}
-
-static EK_ASSEMBLY void ek_requantize_pair_e_bytes_s16_pixels(const int32_t *numbers EK_IN_ASSEMBLY,
-    void *y EK_IN_ASSEMBLY, const struct ek_pixel_pair *layer EK_IN_ASSEMBLY)
-{
-    __asm volatile(
-        EK_PIXEL_PAIR(BYTES, EK_PAIR_BYTES, 96, 1, EK_PAIR_FIRST_E_S16, EK_PAIR_E_S16, 36, EK_PAIR_SHIFT));
-}
+EK_PAIR_RULE(pair_tfl, tfl, HALVES, 88, 0, TFL, 56)
+EK_PAIR_RULE(pair_tfl_up, tfl, HALVES, 88, 0, TFL_UP, 44)
+EK_PAIR_RULE(pair_e, e, HALVES, 88, 0, E, 36)
+EK_PAIR_RULE(pair_e_s16, e, HALVES, 88, 1, E_S16, 36)
+EK_PAIR_RULE(pair_tfl_bytes, tfl, BYTES, 96, 0, TFL, 56)
+EK_PAIR_RULE(pair_tfl_up_bytes, tfl, BYTES, 96, 0, TFL_UP, 44)
+EK_PAIR_RULE(pair_e_bytes, e, BYTES, 96, 0, E, 36)
+EK_PAIR_RULE(pair_e_bytes_s16, e, BYTES, 96, 1, E_S16, 36)
 
 #endif

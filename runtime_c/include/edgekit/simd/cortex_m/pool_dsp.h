@@ -4,7 +4,7 @@
 #define EDGEKIT_POOL_DSP_H
 
 #include "edgekit/loops/window_cells.h"
-#include "edgekit/simd/cortex_m/fixed_dsp.h"
+#include "edgekit/simd/cortex_m/copies_dsp.h"
 
 /* The first `count` of four bytes; the others are 0. */
 static inline uint32_t ek_load_bytes(const int8_t *from, const int32_t count)

@@ -146,100 +146,33 @@ static inline int32_t *ek_halves_row(const void *x, int32_t *to, int32_t count)
         "bx r12\n"
 /* clang-format on */
 
-#define EK_ROW_TFL_UP(sum) EK_DOTS_UP("smmlar", sum, r8, r9)
-#define EK_ROW_ONCE_UP(sum) EK_DOTS_UP("smmla", sum, r8, r9)
-#define EK_ROW_OFFSET "ldr lr, [sp, #32]\n"
-#define EK_ROW_SHIFT "ldrd lr, r2, [sp, #32]\n"
+#define EK_ROW_TFL_UP(sum) EK_DOTS_TFL_UP(sum, r8, r9)
+#define EK_ROW_ONCE_UP(sum) EK_DOTS_ONCE_UP(sum, r8, r9)
 
-#define EK_ROW_CONSTANTS(RULE, OTHER)                                                                        \
-    static inline void ek_requantize_##RULE##_constants(                                                     \
-        const int8_t *e, int32_t zero, int32_t *offset, int32_t *shift)                                      \
+#define EK_ROW_CONSTANTS_tfl "ldr lr, [sp, #32]\n"
+#define EK_ROW_CONSTANTS_once EK_ROW_CONSTANTS_tfl
+#define EK_ROW_CONSTANTS_e "ldrd lr, r2, [sp, #32]\n"
+
+#define EK_ROW_RULE(NAME, RULE, WEIGHTS, bytes, bits, requantize, size)                                      \
+    EK_CONSTANTS_DSP(NAME, RULE)                                                                             \
+    static EK_ASSEMBLY void ek_requantize_##NAME##_dots(const void *numbers EK_IN_ASSEMBLY,                  \
+        void *y EK_IN_ASSEMBLY, const struct ek_dots *layer EK_IN_ASSEMBLY)                                  \
     {                                                                                                        \
-        ek_requantize_##OTHER##_constants(e, zero, offset, shift);                                           \
+        __asm volatile(                                                                                      \
+            EK_ROW(WEIGHTS, EK_ROW_##WEIGHTS, bytes, bits, requantize, size, EK_ROW_CONSTANTS_##RULE));      \
     }
-EK_ROW_CONSTANTS(row_tfl, tfl)
-EK_ROW_CONSTANTS(row_tfl_up, tfl)
-EK_ROW_CONSTANTS(row_once, once)
-EK_ROW_CONSTANTS(row_once_up, once)
-EK_ROW_CONSTANTS(row_e, e)
-EK_ROW_CONSTANTS(row_e_s16, e)
-EK_ROW_CONSTANTS(row_tfl_bytes, tfl)
-EK_ROW_CONSTANTS(row_tfl_up_bytes, tfl)
-EK_ROW_CONSTANTS(row_once_bytes, once)
-EK_ROW_CONSTANTS(row_once_up_bytes, once)
-EK_ROW_CONSTANTS(row_e_bytes, e)
-EK_ROW_CONSTANTS(row_e_s16_bytes, e)
 
-static EK_ASSEMBLY void ek_requantize_row_tfl_dots(
-    const void *numbers EK_IN_ASSEMBLY, void *y EK_IN_ASSEMBLY, const struct ek_dots *layer EK_IN_ASSEMBLY)
-{
-    __asm volatile(EK_ROW(HALVES, EK_ROW_HALVES, 44, 0, EK_DOTS_TFL, 32, EK_ROW_OFFSET));
-}
-
-static EK_ASSEMBLY void ek_requantize_row_tfl_up_dots(
-    const void *numbers EK_IN_ASSEMBLY, void *y EK_IN_ASSEMBLY, const struct ek_dots *layer EK_IN_ASSEMBLY)
-{
-    __asm volatile(EK_ROW(HALVES, EK_ROW_HALVES, 44, 0, EK_ROW_TFL_UP, 28, EK_ROW_OFFSET));
-}
-
-static EK_ASSEMBLY void ek_requantize_row_once_dots(
-    const void *numbers EK_IN_ASSEMBLY, void *y EK_IN_ASSEMBLY, const struct ek_dots *layer EK_IN_ASSEMBLY)
-{
-    __asm volatile(EK_ROW(HALVES, EK_ROW_HALVES, 44, 0, EK_DOTS_ONCE, 38, EK_ROW_OFFSET));
-}
-
-static EK_ASSEMBLY void ek_requantize_row_once_up_dots(
-    const void *numbers EK_IN_ASSEMBLY, void *y EK_IN_ASSEMBLY, const struct ek_dots *layer EK_IN_ASSEMBLY)
-{
-    __asm volatile(EK_ROW(HALVES, EK_ROW_HALVES, 44, 0, EK_ROW_ONCE_UP, 28, EK_ROW_OFFSET));
-}
-
-static EK_ASSEMBLY void ek_requantize_row_e_dots(
-    const void *numbers EK_IN_ASSEMBLY, void *y EK_IN_ASSEMBLY, const struct ek_dots *layer EK_IN_ASSEMBLY)
-{
-    __asm volatile(EK_ROW(HALVES, EK_ROW_HALVES, 44, 0, EK_DOTS_E, 20, EK_ROW_SHIFT));
-}
-
-static EK_ASSEMBLY void ek_requantize_row_e_s16_dots(
-    const void *numbers EK_IN_ASSEMBLY, void *y EK_IN_ASSEMBLY, const struct ek_dots *layer EK_IN_ASSEMBLY)
-{
-    __asm volatile(EK_ROW(HALVES, EK_ROW_HALVES, 44, 1, EK_DOTS_E_S16, 20, EK_ROW_SHIFT));
-}
-
-static EK_ASSEMBLY void ek_requantize_row_tfl_bytes_dots(
-    const void *numbers EK_IN_ASSEMBLY, void *y EK_IN_ASSEMBLY, const struct ek_dots *layer EK_IN_ASSEMBLY)
-{
-    __asm volatile(EK_ROW(BYTES, EK_ROW_BYTES, 56, 0, EK_DOTS_TFL, 32, EK_ROW_OFFSET));
-}
-
-static EK_ASSEMBLY void ek_requantize_row_tfl_up_bytes_dots(
-    const void *numbers EK_IN_ASSEMBLY, void *y EK_IN_ASSEMBLY, const struct ek_dots *layer EK_IN_ASSEMBLY)
-{
-    __asm volatile(EK_ROW(BYTES, EK_ROW_BYTES, 56, 0, EK_ROW_TFL_UP, 28, EK_ROW_OFFSET));
-}
-
-static EK_ASSEMBLY void ek_requantize_row_once_bytes_dots(
-    const void *numbers EK_IN_ASSEMBLY, void *y EK_IN_ASSEMBLY, const struct ek_dots *layer EK_IN_ASSEMBLY)
-{
-    __asm volatile(EK_ROW(BYTES, EK_ROW_BYTES, 56, 0, EK_DOTS_ONCE, 38, EK_ROW_OFFSET));
-}
-
-static EK_ASSEMBLY void ek_requantize_row_once_up_bytes_dots(
-    const void *numbers EK_IN_ASSEMBLY, void *y EK_IN_ASSEMBLY, const struct ek_dots *layer EK_IN_ASSEMBLY)
-{
-    __asm volatile(EK_ROW(BYTES, EK_ROW_BYTES, 56, 0, EK_ROW_ONCE_UP, 28, EK_ROW_OFFSET));
-}
-
-static EK_ASSEMBLY void ek_requantize_row_e_bytes_dots(
-    const void *numbers EK_IN_ASSEMBLY, void *y EK_IN_ASSEMBLY, const struct ek_dots *layer EK_IN_ASSEMBLY)
-{
-    __asm volatile(EK_ROW(BYTES, EK_ROW_BYTES, 56, 0, EK_DOTS_E, 20, EK_ROW_SHIFT));
-}
-
-static EK_ASSEMBLY void ek_requantize_row_e_s16_bytes_dots(
-    const void *numbers EK_IN_ASSEMBLY, void *y EK_IN_ASSEMBLY, const struct ek_dots *layer EK_IN_ASSEMBLY)
-{
-    __asm volatile(EK_ROW(BYTES, EK_ROW_BYTES, 56, 1, EK_DOTS_E_S16, 20, EK_ROW_SHIFT));
-}
+EK_ROW_RULE(row_tfl, tfl, HALVES, 44, 0, EK_DOTS_TFL, 32)
+EK_ROW_RULE(row_tfl_up, tfl, HALVES, 44, 0, EK_ROW_TFL_UP, 28)
+EK_ROW_RULE(row_once, once, HALVES, 44, 0, EK_DOTS_ONCE, 38)
+EK_ROW_RULE(row_once_up, once, HALVES, 44, 0, EK_ROW_ONCE_UP, 28)
+EK_ROW_RULE(row_e, e, HALVES, 44, 0, EK_DOTS_E, 20)
+EK_ROW_RULE(row_e_s16, e, HALVES, 44, 1, EK_DOTS_E_S16, 20)
+EK_ROW_RULE(row_tfl_bytes, tfl, BYTES, 56, 0, EK_DOTS_TFL, 32)
+EK_ROW_RULE(row_tfl_up_bytes, tfl, BYTES, 56, 0, EK_ROW_TFL_UP, 28)
+EK_ROW_RULE(row_once_bytes, once, BYTES, 56, 0, EK_DOTS_ONCE, 38)
+EK_ROW_RULE(row_once_up_bytes, once, BYTES, 56, 0, EK_ROW_ONCE_UP, 28)
+EK_ROW_RULE(row_e_bytes, e, BYTES, 56, 0, EK_DOTS_E, 20)
+EK_ROW_RULE(row_e_s16_bytes, e, BYTES, 56, 1, EK_DOTS_E_S16, 20)
 
 #endif
