@@ -16,7 +16,6 @@ from edgekit.codegen.kernels.sources import Field, Kernel, Pointer, instantiate
 from edgekit.codegen.lowering.branches import Guard, Loop, costliest
 from edgekit.codegen.lowering.lower import lowered
 from edgekit.codegen.lowering.row_loops import LoopedLayer
-from edgekit.codegen.lowering.row_search import by_rows
 from edgekit.codegen.memory.arena import ArenaPlan
 from edgekit.codegen.memory.lifetimes import Scheduled
 from edgekit.codegen.memory.planner import MemoryPlan, Peak, Place, assign
@@ -27,6 +26,7 @@ from edgekit.codegen.printing.integer_ports import IntegerPort, integer_port
 from edgekit.codegen.printing.literal import elements, number
 from edgekit.codegen.printing.names import HEADERS, Names, identifier, readable
 from edgekit.codegen.printing.pointers import ArenaRow, Named, Pointers
+from edgekit.codegen.row_plans import RowGain, RowPlanner
 from edgekit.core.escape import Code
 from edgekit.core.ir import Graph
 from edgekit.core.ops import Call
@@ -105,16 +105,6 @@ class ProgramCall:
     @property
     def guards(self) -> tuple[Guard | Loop, ...]:
         return tuple(test.guard for test in self.tests)
-
-
-@dataclass(frozen=True)
-class RowGain:
-    """What loops over rows gain, and what they cost."""
-
-    layers: int  # in loops
-    loops: int
-    whole_arena_bytes: int  # that the same layers need on whole tensors
-    more: float  # instructions, as a share: an estimate
 
 
 @dataclass(frozen=True)
@@ -308,12 +298,8 @@ def compile_graph(
     memory = assign(whole, found.layers, target.align, ports)
     row_gain: RowGain | None = None
     if target.least_ram:
-        plan = by_rows(whole, found.layers, target, ports)
-        tight = assign(whole, plan.layers, target.align, ports)
-        if tight.arena.size < memory.arena.size:
-            loops = [layer.rows.loop for layer in plan.layers if layer.rows]
-            row_gain = RowGain(len(loops), len({*loops}), memory.arena.size, plan.more)
-            memory = tight
+        planner = RowPlanner(whole, found.layers, target, ports, memory)
+        memory, row_gain = planner.planned()
     prefix = identifier(graph.name, set(HEADERS), "model")
     within = [program.name for program in beside[:1]]
     taken = Names((f"{prefix}_run", f"{prefix}_selftest"))

@@ -36,7 +36,8 @@ from edgekit.codegen.memory.sharing import Ports
 from edgekit.codegen.packages import NO_CONTENT, Content, Packaged
 from edgekit.codegen.printing import weights_blob
 from edgekit.codegen.printing.render import Optimize, Weights, render
-from edgekit.codegen.program import Program, RowGain
+from edgekit.codegen.program import Program
+from edgekit.codegen.row_plans import RowGain
 from edgekit.codegen.verification import selftest, selftest_source
 from edgekit.codegen.verification import verify as verification
 from edgekit.codegen.verification.selftest import SelfTest

@@ -22,7 +22,7 @@ from edgekit.codegen.lowering.compact_weights import fit
 from edgekit.codegen.memory.planner import Peak
 from edgekit.codegen.memory.sharing import Ports
 from edgekit.codegen.printing.render import Optimize
-from edgekit.codegen.program import RowGain
+from edgekit.codegen.row_plans import RowGain, RowTradeoff, tradeoffs
 from edgekit.codegen.verification import selftest
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
@@ -54,6 +54,7 @@ class Estimate:
     branches: int = 0  # conditions that decide which layers run
     loops: int = 0
     row_gain: RowGain | None = None  # of layers that run as loops over rows
+    row_tradeoffs: tuple[RowTradeoff, ...] = ()  # what memory to work in costs, where they may
     entries: tuple[EntrySummary, ...] = ()  # beside the main one; weights and arena above are of all
     gpu: GpuSummary | None = None  # of a library or package with a path for GPUs
     map: LibraryMap | None = field(default=None, repr=False, compare=False, metadata={"json": False})
@@ -124,6 +125,7 @@ def estimate(
         program.branches,
         program.loops,
         program.largest.row_gain,
+        tradeoffs(program.graph, target, ports, program.compact) if target.least_ram else (),
         tuple(entry_summaries(program, optimize)),
         summary(*program.gpu_plans, device=gpu) if program.target.gpu else None,
         library_map(program, found, sections, run),

@@ -31,14 +31,7 @@ class RowPlan:
 
     layers: tuple[LoweredLayer, ...]
     more: float
-
-
-def by_rows(graph: Graph, layers: Sequence[LoweredLayer], target: Target, ports: Ports) -> RowPlan:
-    """The plan with the lowest peak that can be had for so many more instructions."""
-    search = _Search(ChainFinder(graph, without_renaming(graph, layers), target, ports))
-    total = sum(axis.instructions for axis in search.finder.axes if axis)
-    found, extra = search.best(INSTRUCTION_BUDGET * total)
-    return RowPlan(tuple(with_rings_viewed(found)), extra / max(total, 1))
+    peak: int  # bytes that it takes, by the search
 
 
 @dataclass(frozen=True)
@@ -51,7 +44,9 @@ class _Option:
 
 
 @dataclass
-class _Search:
+class RowSearch:
+    """Plans for the layers of a graph."""
+
     finder: ChainFinder
     _apart: list[_Option] = field(init=False)
     _found: dict[tuple[int, int, int], Chain | None] = field(default_factory=dict)
@@ -59,8 +54,23 @@ class _Search:
     def __post_init__(self) -> None:
         self._apart = [_Option(self.finder.apart(i), 0.0, None) for i in range(len(self.finder.layers))]
 
-    def best(self, budget: float) -> tuple[list[LoweredLayer], float]:
-        """The layers of the plan with the lowest peak, and what it costs."""
+    @staticmethod
+    def of(graph: Graph, layers: Sequence[LoweredLayer], target: Target, ports: Ports) -> RowSearch:
+        return RowSearch(ChainFinder(graph, without_renaming(graph, layers), target, ports))
+
+    def least(self, share: float | None = None) -> RowPlan:
+        """The plan with the lowest peak that can be had for so many more instructions."""
+        return self._best((INSTRUCTION_BUDGET if share is None else share) * self._total)
+
+    def within(self, peak: int) -> RowPlan | None:
+        """The plan with the fewest instructions more that has no higher peak; None where there is none."""
+        return self._plan(peak, inf)
+
+    @property
+    def _total(self) -> float:
+        return sum(axis.instructions for axis in self.finder.axes if axis)
+
+    def _best(self, budget: float) -> RowPlan:
         peaks = sorted({option.bytes for option in self._apart} | {chain.bytes for chain in self._tightest()})
         most = max((option.bytes for option in self._apart), default=0)
         peaks = peaks[: bisect_left(peaks, most) + 1]
@@ -78,7 +88,7 @@ class _Search:
             else:
                 low = middle + 1
         plan = self._plan(peaks[low], budget) if peaks else None
-        return plan or ([*self.finder.layers], 0.0)
+        return plan or RowPlan(tuple(self.finder.layers), 0.0, most)
 
     def _tightest(self) -> list[Chain]:
         """The chains that take the least memory."""
@@ -107,7 +117,7 @@ class _Search:
                 found.append(_Option(chain.bytes, max(chain.extra, float(end - start)), chain))
         return found
 
-    def _plan(self, peak: int, budget: float) -> tuple[list[LoweredLayer], float] | None:
+    def _plan(self, peak: int, budget: float) -> RowPlan | None:
         """The layers that fit into the peak with the fewest instructions more, if the budget has those."""
         n = len(self.finder.layers)
         least = [0.0] + [inf] * n
@@ -120,11 +130,12 @@ class _Search:
                     extra = least[i] + option.extra
                     if extra < least[j]:
                         least[j], last[j] = extra, (i, option.chain)
-        if least[n] > budget:
+        if least[n] > budget or least[n] == inf:
             return None
         parts: list[list[LoweredLayer]] = []
         at = n
         while at:
             at, chain = last[at]
             parts.append(self.finder.lowered(chain) if chain else [self.finder.layers[at]])
-        return [layer for part in reversed(parts) for layer in part], least[n]
+        layers = with_rings_viewed([layer for part in reversed(parts) for layer in part])
+        return RowPlan(tuple(layers), least[n] / max(self._total, 1), peak)

@@ -57,6 +57,7 @@ def build(
     layer_hook: bool = False,
     cores: int = 1,
     weight_growth: float = 0.0,
+    ram: int = 0,
     sbom: bool = False,
     force: bool = False,
     progress: Progress = notebook_progress.show,
@@ -74,10 +75,12 @@ def build(
     and states: see docs/entries.md. With `layer_hook` it calls a function of yours behind each layer. With
     `cores` layers have so many parts at most, which several cores may run at once: see docs/cores.md.
     Weights take at most `weight_growth` times their bytes, in forms that are faster; 0: what the flash
-    holds, or twice as much where the target has none of its own. `sbom` adds a software bill of materials
+    holds, or twice as much where the target has none of its own. `ram` bytes are the most that it works in,
+    with inputs and outputs: as many layers run row by row as that takes, with the fewest instructions
+    more. `sbom` adds a software bill of materials
     (CycloneDX). `force` overwrites files that were changed or come from elsewhere. `progress` is called
     with a message for each step."""
-    wanted = least_ram(_of_cores(growing(target_of(target), weight_growth), cores), optimize)
+    wanted = least_ram(_of_cores(growing(target_of(target), weight_growth), cores), optimize, ram)
     if layer_hook:
         wanted = replace(wanted, layer_hook=True)
     progress("reading the model")
@@ -141,13 +144,14 @@ def verify(
     optimize: Goal = "speed",
     ports: Ports = "caller",
     cores: int = 1,
+    ram: int = 0,
     entries: Mapping[str, Model] | None = None,
     progress: Progress = notebook_progress.show,
 ) -> Verification:
     """Compare compiled code with the simulator, on these inputs or on seeded random ones; EdgeKitError where
     an output is further off than rounding explains, or where runs with 1 to `cores` threads differ in a
     bit. `entries` of the same library, as `build` takes them, are compared on random inputs."""
-    wanted = least_ram(_of_cores(target_of(target), cores), optimize)
+    wanted = least_ram(_of_cores(target_of(target), cores), optimize, ram)
     graph = convert(model)
     samples = None if inputs is None else list(samples_of(graph, inputs))
     return library.verify(
@@ -196,6 +200,7 @@ def estimate(
     ports: Ports = "caller",
     count: bool = False,
     weight_growth: float = 0.0,
+    ram: int = 0,
     entries: Mapping[str, Model] | None = None,
     device: str = "",
 ) -> Estimate:
@@ -205,7 +210,7 @@ def estimate(
     microseconds of each kernel there. Nothing is written."""
     return estimation.estimate(
         convert(model),
-        least_ram(growing(target_of(target), weight_growth), optimize),
+        least_ram(growing(target_of(target), weight_growth), optimize, ram),
         optimize=code_for(optimize),
         ports=ports,
         count=count,
@@ -219,12 +224,17 @@ def code_for(goal: Goal) -> Optimize:
     return "speed" if goal == "ram" else goal
 
 
-def least_ram(target: Target, goal: Goal) -> Target:
-    """The target, for libraries that work in the least memory if that is the goal."""
-    if goal == "ram" and target.gpu:
+def least_ram(target: Target, goal: Goal, ram: int = 0) -> Target:
+    """The target, for libraries that work in the least memory if that is the goal, or in so many bytes."""
+    if goal != "ram" and not ram:
+        return target
+    if target.gpu:
+        option = "--ram" if ram else "--optimize ram"
         hint = "a target for processors, such as host or cortex-m4"
-        raise EdgeKitError("E0103", f"target {target.name} is for GPUs: it has no --optimize ram", hint=hint)
-    return replace(target, least_ram=True) if goal == "ram" else target
+        raise EdgeKitError("E0103", f"target {target.name} is for GPUs: it has no {option}", hint=hint)
+    if ram < 0:
+        raise EdgeKitError("E0103", f"ram {ram} is no number of bytes", hint="24576, for example")
+    return replace(target, least_ram=True, ram_limit=ram)
 
 
 def _graphs(entries: Mapping[str, Model] | None) -> dict[str, Graph]:

@@ -195,6 +195,16 @@ PortsOption = Annotated[
     Ports,
     option("--ports", group=CODE, help="Keep inputs and outputs in the caller's memory or in the arena."),
 ]
+Ram = Annotated[
+    str,
+    option(
+        "--ram",
+        group=CODE,
+        metavar="24K",
+        help="Work in so much RAM at most, inputs and outputs included: layers run row by row for it.",
+        show_default=False,
+    ),
+]
 Verbose = Annotated[bool, option("--verbose", "-v", group=GENERAL, help="Print a line for each layer.")]
 Json = Annotated[bool, option("--json", group=GENERAL, help="Print JSON instead of text.")]
 

@@ -24,6 +24,7 @@ from edgekit.commands._shared import (
     Name,
     Ports,
     PortsOption,
+    Ram,
     Shapes,
     Signature,
     SignatureOption,
@@ -124,6 +125,7 @@ def build(
     state: States = None,
     wide_weights: WideWeights = False,
     weight_growth: WeightGrowth = 0.0,
+    ram: Ram = "",
     profile: SignatureOption = None,
     signature: Signature = "",
     max_iterations: MaxIterations = "",
@@ -137,6 +139,7 @@ def build(
     edgekit build digits.onnx -t cortex-m4 -o lib          # for a Cortex-M4, into lib/
     edgekit build digits.ek --optimize size --ports arena  # least flash, inputs in the arena
     edgekit build camera.ek --optimize ram                 # least RAM: layers run row by row
+    edgekit build camera.ek --ram 24K                      # the fastest that works in so much
     edgekit build digits.ek -t wasm32 --package npm        # with a package for npm
     edgekit build tiny-llama --entry prefill:tokens=16     # with a second run function, for prompts
     edgekit build digits.ek --report digits.html             # with a report to look at
@@ -179,12 +182,14 @@ def build(
             layer_hook=layer_hook,
             cores=cores,
             weight_growth=weight_growth,
+            ram=settings.size(ram, "--ram") or 0,
             sbom=sbom,
             force=force,
             progress=progress,
         )
     if report:
-        wanted = least_ram(growing(target_of(target), weight_growth), optimize.value)
+        most = settings.size(ram, "--ram") or 0
+        wanted = least_ram(growing(target_of(target), weight_growth), optimize.value, most)
         figures = library_page.LibraryFigures.of(found, wanted, code_for(optimize.value))
         options = library_page.PageOptions(graph=graph, ports=ports.value)
         pages.save(Path(report), library_page.render(figures, options))

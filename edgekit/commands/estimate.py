@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from edgekit import console
+from edgekit import console, settings
 from edgekit.command_help import Panel
 from edgekit.commands._shared import (
     Consts,
@@ -18,6 +18,7 @@ from edgekit.commands._shared import (
     Model,
     Ports,
     PortsOption,
+    Ram,
     Shapes,
     Signature,
     States,
@@ -54,12 +55,14 @@ def estimate(
     signature: Signature = "",
     wide_weights: WideWeights = False,
     weight_growth: WeightGrowth = 0.0,
+    ram: Ram = "",
     json: Json = False,
 ) -> None:
     """Estimate flash, RAM and time of a model on a target.
 
     edgekit estimate digits.onnx -t cortex-m4
     edgekit estimate digits.onnx -t stm32f407 --count  # instructions to the last one, slower
+    edgekit estimate camera.ek --optimize ram  # RAM and instructions, from whole tensors to rows
     edgekit estimate digits.onnx -t webgpu --device h200  # microseconds of each kernel, and what bounds it
     """
     from edgekit import api
@@ -79,6 +82,7 @@ def estimate(
             ports=ports.value,
             count=count,
             weight_growth=weight_growth,
+            ram=settings.size(ram, "--ram") or 0,
             entries=entries,
             device=device,
         )

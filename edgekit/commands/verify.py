@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from edgekit import console
+from edgekit import console, settings
 from edgekit.command_help import Panel
 from edgekit.commands._shared import (
     Consts,
@@ -18,6 +18,7 @@ from edgekit.commands._shared import (
     Model,
     Ports,
     PortsOption,
+    Ram,
     RunnerOption,
     Shapes,
     Signature,
@@ -45,6 +46,7 @@ def verify(
     optimize: GoalOption = Goal.SPEED,
     ports: PortsOption = Ports.CALLER,
     cores: Cores = 1,
+    ram: Ram = "",
     entry: Entries = None,
     shape: Shapes = None,
     dim: Dims = None,
@@ -74,6 +76,7 @@ def verify(
             optimize=optimize.value,
             ports=ports.value,
             cores=cores,
+            ram=settings.size(ram, "--ram") or 0,
             entries=entry_graphs(entry, model, bound, **how),
             progress=progress,
         )

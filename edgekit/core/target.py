@@ -71,6 +71,7 @@ class Target:
     part_macs: int = 1 << 14  # multiplications that a part has at least: starting it takes time
     pool: str = ""  # of runtime_c/pools, for several cores: beside POSIX threads or instead
     least_ram: bool = False  # layers may run as loops over rows, with ring buffers in between
+    ram_limit: int = 0  # bytes of it, with inputs and outputs; 0: the least that costs few instructions
     layer_hook: bool = False  # libraries call a function of the user's behind each layer
     # Weights may take so many times their bytes where that is faster; 0: 1.25 times on microcontrollers,
     # elsewhere what flash holds, or twice as much.

@@ -73,6 +73,7 @@ def estimate(found: Estimate) -> list[str]:
         *repeated(found.repeated_weights),
         ("arena", size(found.arena_bytes)),
         *by_rows(found.row_gain),
+        *_tradeoffs(found),
         ("stack", f"at most {size(found.stack_bytes)}"),
         ("MACs", multiplications(found)),
         *further_entries(found.entries),
@@ -91,6 +92,15 @@ def _kernel_times(found: RunTime) -> list[str]:
     """What each kernel takes on a GPU, in the order of execution, and what bounds it."""
     rows = [(shortened(d.origin), d.kernel, f"{d.microseconds:.1f}", d.bound) for d in found.dispatches]
     return ["", *table(rows, ("layer", "kernel", "us", "bound"), "<<><")]
+
+
+def _tradeoffs(found: Estimate) -> list[tuple[str, str]]:
+    """What less memory to work in costs."""
+    if len(found.row_tradeoffs) < 2:
+        return []
+    whole, *rows = found.row_tradeoffs
+    costs = ", ".join(f"{size(each.working_bytes)} for {each.more:.1%}" for each in rows)
+    return [("ram", f"{size(whole.working_bytes)} on whole tensors; by rows {costs} more instructions")]
 
 
 def _time(found: Estimate) -> Iterator[tuple[str, str]]:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     )
     from edgekit.codegen.entry_summaries import EntrySummary
     from edgekit.codegen.gpu.summary import GpuSummary
-    from edgekit.codegen.program import RowGain
+    from edgekit.codegen.row_plans import RowGain
     from edgekit.quantize.outcome import MixedPrecision, QuantizedLayer
 
 VERSION = 1  # of the JSON; raised when a script that reads it would break

@@ -83,6 +83,7 @@ def test_every_option_of_every_command_can_be_preset() -> None:
         "state": list,
         "wide_weights": bool,
         "weight_growth": float,
+        "ram": str,
         "profile": str,
         "signature": str,
         "max_iterations": str,

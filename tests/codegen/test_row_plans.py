@@ -1,0 +1,71 @@
+"""Memory of a given size: which layers run row by row for it, and what less memory costs."""
+
+from dataclasses import replace
+
+import pytest
+from support.chains import Chain
+
+import edgekit
+from edgekit.codegen.program import Program, compile_graph
+from edgekit.codegen.row_plans import RowTradeoff, tradeoffs
+from edgekit.core import target as targets
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Graph
+from edgekit.core.ops.conv2d import Conv2d
+
+M4 = targets.load("cortex-m4")
+
+
+def network() -> Graph:
+    """Layers of 3x3 whose results get smaller, and channels more."""
+    chain = Chain(0, (1, 32, 32, 4))
+    for outputs, inputs, stride in ((16, 4, 1), (16, 16, 1), (24, 16, 2), (24, 24, 1), (32, 24, 2)):
+        chain.layer(Conv2d((stride, stride), (1, 1, 1, 1)), outputs, 3, 3, inputs)
+    return chain.done("net")
+
+
+def within(limit: int) -> Program:
+    return compile_graph(network(), replace(M4, least_ram=True, ram_limit=limit))
+
+
+def test_less_memory_costs_more_instructions() -> None:
+    found = tradeoffs(network(), M4, "caller")
+    sizes, costs = [each.working_bytes for each in found], [each.more for each in found]
+    assert len(found) > 3
+    assert sizes == sorted({*sizes}, reverse=True)
+    assert costs == sorted(costs)
+    assert found[0] == RowTradeoff(compile_graph(network(), M4).working_bytes, 0.0)
+    assert sizes[-1] < 0.6 * sizes[0]
+
+
+def test_a_library_works_in_the_memory_that_it_is_given() -> None:
+    """As cheaply as the estimate says."""
+    for each in tradeoffs(network(), M4, "caller"):
+        program = within(each.working_bytes)
+        assert program.working_bytes <= each.working_bytes
+        assert (program.row_gain.more if program.row_gain else 0.0) <= each.more
+
+
+def test_less_than_the_least_is_refused_with_the_least() -> None:
+    with pytest.raises(EdgeKitError, match=r"works in .* B of RAM at least, --ram allows 4,097 B") as caught:
+        within(4097)
+    assert caught.value.code == "E0604"
+    least = int(caught.value.hint.split()[1])
+    assert within(least).working_bytes == least
+
+
+def test_inputs_in_the_arena_count_once() -> None:
+    whole = compile_graph(network(), M4, "arena")
+    limit = whole.working_bytes * 3 // 4
+    program = compile_graph(network(), replace(M4, least_ram=True, ram_limit=limit), "arena")
+    assert program.arena.size == program.working_bytes <= limit < whole.arena.size
+
+
+def test_results_in_little_memory_are_the_same() -> None:
+    least = tradeoffs(network(), targets.load("host"), "caller")[-1].working_bytes
+    assert edgekit.verify(network(), ram=least).exact
+
+
+def test_a_limit_is_a_number_of_bytes() -> None:
+    with pytest.raises(EdgeKitError, match="ram -1 is no number of bytes"):
+        edgekit.estimate(network(), ram=-1)
