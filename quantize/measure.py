@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain, islice
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -330,6 +331,19 @@ def _run(
         kept = set(graph.values)
     wanted = kept if only is None else only
     return [{name: v for name, v in values.items() if name in wanted} for values in runs]
+
+
+def scores_of(
+    graph: Graph, samples: Sequence[Sample], earlier: Sequence[Sample] = ()
+) -> Iterator[tuple[Array, ...]]:
+    """The scores for each sample. The samples of a graph with states follow `earlier` steps."""
+    names, parts = scores(graph), stacks(graph, [*earlier, *samples])
+    runs = _run(graph, parts, [part.values for part in parts], {*names})
+    every = (
+        zip(*(part.apart(values[name].astype(np.float64)) for name in names), strict=True)
+        for part, values in zip(parts, runs, strict=True)
+    )
+    return islice(chain.from_iterable(every), len(earlier), None)
 
 
 def _by_sample(errors: Array, count: int) -> Array:

@@ -39,6 +39,14 @@ def quantize(
     return other if other[1].sqnr_db > report.sqnr_db else (made, report)
 
 
+def opened(graph: Graph, *, has_integer_sums: bool = True) -> OpenedStates:
+    """A prepared graph with its states as inputs, and the layers that stay floats for them; without states
+    the graph itself."""
+    if not graph.states:
+        return OpenedStates.of(graph)
+    return OpenedStates.of(graph, state_updates(graph, has_integer_sums=has_integer_sums))
+
+
 def _attempt(
     graph: Graph,
     samples: Iterable[Sample],
@@ -48,10 +56,10 @@ def _attempt(
     *,
     has_integer_sums: bool,
 ) -> tuple[Graph, Quantization]:
-    opened = OpenedStates.of(graph, state_updates(graph, has_integer_sums=has_integer_sums))
+    stream = opened(graph, has_integer_sums=has_integer_sums)
     # Accuracy is that of the stream.
     alone = replace(settings, gate=Gate(min_sqnr=settings.gate.min_sqnr))
-    closed, made, report = each(opened, opened.samples(samples), alone, progress)
+    closed, made, report = each(stream, stream.samples(samples), alone, progress)
     progress("measuring the stream")
     measure = Measure(graph, judged_samples(graph, samples)).of_outputs(SearchBudget())
     trial = measure.trial(closed)

@@ -6,10 +6,11 @@ from pathlib import Path
 
 from edgekit.api import Tuned
 from edgekit.core.errors import EdgeKitError
+from edgekit.quantize.calibration.calibration_samples import JUDGED_EVERY
 from edgekit.reports.results import size, table
 from edgekit.tuning.budget import costs, interval, least_samples, quality
 from edgekit.tuning.problem import Result
-from edgekit.tuning.tune import JUDGED_EVERY, MissedLimit, TriedPoint
+from edgekit.tuning.tune import MissedLimit, TriedPoint
 
 
 def lines(found: Tuned, folder: Path) -> list[str]:

@@ -20,7 +20,6 @@ from edgekit.codegen.execution import processor
 from edgekit.core.arguments import checked
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
-from edgekit.core.passes.simplify import simplify
 from edgekit.core.types import Array
 from edgekit.deprecation import renamed_keyword
 from edgekit.quantize.pruning.groups import Network
@@ -126,7 +125,7 @@ def prune(
     changed = deepcopy(model)
     if can_fit and plan.fitting:
         _put(changed, found, plan.network, graph)
-    report = plan.report(simplify(graph), counts)
+    report = plan.report(plan.network.simplified(graph), counts)
     layers = _layers(found, plan.network, gone)
     made = PrunedModule(changed, masks, report, found.program, layers, found.inputs)
     made.mask(changed)
@@ -145,11 +144,13 @@ def _let_train(model: nn.Module, samples: Sequence[tuple[Array, ...]]) -> None:
 
 def _followed(network: Network, sources: Mapping[str, Source]) -> Network:
     """The network without the groups of channels that a layer makes or reads whose weights are not those of a
-    layer of the module: what goes has to go out of the module, too."""
+    layer of the module, or that a buffer holds: what goes has to go out of the module, too."""
+    held = [state.input for state in network.whole.states]
     unknown: dict[str, None] = {}
     groups = []
     for group in network.groups:
         lost = [name for name, _ in (*network.readers(group), *network.writers(group)) if name not in sources]
+        lost += [name for name in held if name in group.cells]
         unknown |= dict.fromkeys(lost)
         groups += [group] * (not lost)
     if unknown and not groups:

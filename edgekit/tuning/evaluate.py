@@ -7,22 +7,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 
-import numpy as np
-
 from edgekit.codegen.cost.estimate import Estimate, estimate
-from edgekit.core import simulate
 from edgekit.core.errors import EdgeKitError, Exit
 from edgekit.core.ir import Graph
+from edgekit.core.simulate import Session
 from edgekit.core.types import Array
 from edgekit.quantize.calibrated import Calibrated
 from edgekit.quantize.gate import Gate, Judge, chosen
 from edgekit.quantize.integers.integer_io import bring_integers_out
-from edgekit.quantize.measure import real, scores, sqnr
+from edgekit.quantize.measure import real, scores, scores_of, sqnr
 from edgekit.quantize.mixed_precision.format_search import FormatSearch
 from edgekit.quantize.mixed_precision.half_precision import FORMATS, narrow
 from edgekit.quantize.post_training import calibrated
+from edgekit.quantize.preparation.opened_states import OpenedStates
+from edgekit.quantize.preparation.prepare import prepare
 from edgekit.quantize.pruning.plan import Pruning, PruningPlan
 from edgekit.quantize.settings import Settings
+from edgekit.quantize.streams import opened
 from edgekit.tuning.costs import layer_costs, liked_multiple
 from edgekit.tuning.problem import (
     F32,
@@ -82,7 +83,7 @@ def model(problem: TuningProblem, point: Point, *, with_all: bool = False) -> Gr
 
 def sensitivities(problem: TuningProblem) -> Mapping[str, float]:
     """How much the outputs of the int8 model gain when a layer alone is computed in floats, in dB."""
-    known = _calibrated(problem, WHOLE, INT8, False)
+    _, known = _calibrated(problem, WHOLE, INT8, False)
     search = _search(known)
     return search.sensitivity(search.trial({}), weighted=True)
 
@@ -141,11 +142,11 @@ def _made(problem: TuningProblem, point: Point, with_all: bool) -> EvaluatedMode
     if point.base in FORMATS:
         narrowed = narrow(graph, FORMATS[point.base])
         return EvaluatedModel(narrowed.graph, [narrowed.names[name] for name in scores(graph)])
-    known = _calibrated(problem, point.left, point.base, with_all)
+    stream, known = _calibrated(problem, point.left, point.base, with_all)
     search = _search(known)
     better = {name: level for name, level in point.better if name in search.layers}
-    quantized = known.finish(search.formats(better)).quantized
-    return EvaluatedModel(quantized.graph, [quantized.names[name] for name in known.measure.scores])
+    quantized = stream.closed(known.finish(search.formats(better)).quantized)
+    return EvaluatedModel(quantized.graph, [quantized.names[name] for name in scores(stream.whole)])
 
 
 def _as_it_is(graph: Graph) -> EvaluatedModel:
@@ -170,10 +171,13 @@ def _pruned(problem: TuningProblem, left: int) -> Graph:
 
 
 @lru_cache(_KEPT)
-def _calibrated(problem: TuningProblem, left: int, base: str, with_all: bool) -> Calibrated:
+def _calibrated(
+    problem: TuningProblem, left: int, base: str, with_all: bool
+) -> tuple[OpenedStates, Calibrated]:
     settings = Settings(weights=INT4 if base == INT4 else "", io=problem.io, target=problem.target)
     samples = [*problem.samples, *(problem.judged if with_all else ())]
-    return calibrated(_pruned(problem, left), samples, settings, _quiet)
+    stream = opened(prepare(_pruned(problem, left)))
+    return stream, calibrated(stream.graph, stream.samples(samples), settings, _quiet, stream.real)
 
 
 def _search(known: Calibrated) -> FormatSearch:
@@ -187,27 +191,26 @@ def _reference(problem: TuningProblem) -> JudgedAnswers:
 
 
 def _judged(problem: TuningProblem, made: EvaluatedModel) -> JudgedAnswers:
-    truth: list[list[Array]] = []
     found: list[list[Array]] = []
     right: list[bool] = []
-    for number, (sample, exact) in enumerate(zip(problem.judged, _answers(problem), strict=True)):
+    session = Session(made.graph)
+    for number, sample in enumerate([*problem.earlier, *problem.judged], -len(problem.earlier)):
         given = dict(zip(made.graph.inputs, (sample[name] for name in problem.graph.inputs), strict=True))
-        values = simulate.run_all(made.graph, given)
-        truth.append(exact)
+        values = session.run_all(given)
+        if number < 0:
+            continue
         found.append([real(values[name], made.graph.type(name)) for name in made.scores])
         if problem.labels:
             right.append(bool(chosen(values[made.graph.outputs[0]]) == problem.labels[number]))
-    outputs = zip(zip(*truth, strict=True), zip(*found, strict=True), strict=True)
+    outputs = zip(zip(*_answers(problem), strict=True), zip(*found, strict=True), strict=True)
     worst = min((sqnr(exact, made) for exact, made in outputs), default=math.inf)
     return JudgedAnswers(tuple(right), worst)
 
 
 @lru_cache(_KEPT)
-def _answers(problem: TuningProblem) -> list[list[Array]]:
+def _answers(problem: TuningProblem) -> list[tuple[Array, ...]]:
     """What the model as it came computes of each sample."""
-    names = scores(problem.graph)
-    runs = (simulate.run_all(problem.graph, sample) for sample in problem.judged)
-    return [[np.asarray(values[name], np.float64) for name in names] for values in runs]
+    return list(scores_of(problem.graph, problem.judged, problem.earlier))
 
 
 def _quiet(step: str) -> None:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Literal
 
 import numpy as np
@@ -85,8 +86,10 @@ Outcome = Result | Fault
 
 def graph_digest(graph: Graph) -> str:
     """Names what a graph computes."""
-    state = hashlib.sha256(repr((graph.inputs, graph.outputs, graph.nodes)).encode())
-    for name, data in graph.constants():
+    followers = [(state.input, state.output) for state in graph.states]
+    state = hashlib.sha256(repr((graph.inputs, graph.outputs, graph.nodes, followers)).encode())
+    starts = ((held.input, held.start) for held in graph.states)
+    for name, data in chain(graph.constants(), starts):
         state.update(f"{name} {graph.type(name)}".encode())
         state.update(np.ascontiguousarray(data).view(np.uint8).tobytes() if data.size else b"")
     return state.hexdigest()[:16]
@@ -99,6 +102,7 @@ class TuningProblem:
     graph: Graph
     samples: Sequence[Sample]  # that models are fitted and calibrated with
     judged: Sequence[Sample]  # that they are judged by
+    earlier: Sequence[Sample]  # the steps of a stream before those
     labels: Sequence[int]  # of those; none where the model has no classes
     target: Target
     ports: Ports = "caller"

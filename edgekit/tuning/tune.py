@@ -15,6 +15,7 @@ from edgekit.core.notebook import Number, card
 from edgekit.core.progress import Progress
 from edgekit.core.simulate import Session, check_work
 from edgekit.core.target import Pace, Target
+from edgekit.quantize.calibration.calibration_samples import judging
 from edgekit.quantize.calibration.sample_batches import Sample
 from edgekit.quantize.gate import answer
 from edgekit.quantize.pruning.plan import macs
@@ -24,8 +25,6 @@ from edgekit.tuning.journal import Journal
 from edgekit.tuning.problem import INT4, INT8, WHOLE, Count, Fault, LargestLayer, Point, Result, TuningProblem
 from edgekit.tuning.search import TuningSearch
 from edgekit.tuning.workers import Cluster, InProcess, Processes, Workers
-
-JUDGED_EVERY = 4  # of the samples, one of so many has no part in anything but the judgement
 
 
 @dataclass(frozen=True)
@@ -129,20 +128,21 @@ def problem(
 ) -> TuningProblem:
     """The samples shared out: most to make models with, some to judge these by. Without labels, what the
     model answers as it came counts as right."""
-    if graph.states or any(value.type.quant for value in graph.values.values()):
-        what = "has states" if graph.states else "is quantized already"
-        hint = "tune the float model" + " without them" * bool(graph.states)
-        raise EdgeKitError("E0210", f"{graph.name} {what}, which leaves nothing to try", hint=hint)
-    numbers = range(len(samples))
-    apart = numbers[JUDGED_EVERY - 1 :: JUDGED_EVERY] or numbers
+    if any(value.type.quant for value in graph.values.values()):
+        message = f"{graph.name} is quantized already, which leaves nothing to try"
+        raise EdgeKitError("E0210", message, hint="tune the float model")
+    apart = judging(graph, len(samples))
     judged = [samples[i] for i in apart]
+    others = [sample for i, sample in enumerate(samples) if i not in apart]
+    earlier = others if graph.states else []
     if labels is not None:
         right = [int(labels[i]) for i in apart]
     else:
         session = Session(graph)
+        for sample in earlier:
+            session.run(sample)
         right = [answer(session, sample) for sample in judged] if len(graph.outputs) == 1 else []
-    kept = [samples[i] for i in numbers if i not in apart] or judged
-    return TuningProblem(graph, kept, judged, right, target, **options)  # type: ignore[arg-type]  # its own fields
+    return TuningProblem(graph, others or judged, judged, earlier, right, target, **options)  # type: ignore[arg-type]  # its own fields
 
 
 def how_to_count(target: Target, wanted: bool, limited: bool) -> Count:

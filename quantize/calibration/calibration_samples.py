@@ -14,6 +14,7 @@ from edgekit.quantize.calibration.observe import Observer, Statistics
 from edgekit.quantize.calibration.sample_batches import Sample
 
 _MAX_HELD, _MAX_KEPT = 64, 128  # samples in memory: held out, and others
+JUDGED_EVERY = 4  # of the samples, one of so many has no part in anything but the judgement
 _OUTSIDE = 0.1  # of a tensor's power: more beyond what other samples show is worth a warning
 
 
@@ -33,6 +34,14 @@ def held_out() -> Iterator[bool]:
     while True:
         is_first = bool(draws.integers(2))
         yield from (is_first, not is_first)
+
+
+def judging(graph: Graph, count: int) -> range:
+    """Which of so many samples judge only: every fourth, or all of fewer than four. Of a stream the last
+    quarter, since a step is much like the one before."""
+    if graph.states:
+        return range(count - -(-count // JUDGED_EVERY), count)
+    return range(count)[JUDGED_EVERY - 1 :: JUDGED_EVERY] or range(count)
 
 
 @dataclass(frozen=True)

@@ -44,16 +44,19 @@ class OpenedStates:
     def closed(self, quantized: Quantized) -> Quantized:
         """What was made of the open graph, with states again. One that integers are moved into, and read from
         at the same scale, is stored as these integers."""
-        made = quantized.graph
         if not self.whole.states:
             return quantized
+        graph = self.closed_graph(quantized.graph)
+        for state in graph.states:
+            graph = _in_integers(graph, state)
+        return replace(quantized, graph=drop_dead(graph))
+
+    def closed_graph(self, made: Graph) -> Graph:
+        """What was made of the open graph, with states again, which are stored as they were."""
         inputs, outputs = len(self.whole.inputs), len(self.whole.outputs)
         kept = zip(self.whole.states, made.inputs[inputs:], made.outputs[outputs:], strict=True)
         states = tuple(State(read, written, state.initial) for state, read, written in kept)
-        graph = replace(made, inputs=made.inputs[:inputs], outputs=made.outputs[:outputs], states=states)
-        for state in states:
-            graph = _in_integers(graph, state)
-        return replace(quantized, graph=drop_dead(graph))
+        return replace(made, inputs=made.inputs[:inputs], outputs=made.outputs[:outputs], states=states)
 
 
 @dataclass(frozen=True)

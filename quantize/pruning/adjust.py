@@ -42,7 +42,7 @@ def adjusted(network: Network, masked: Graph, samples: Sequence[Sample], progres
     fitting = [sample for i, sample in enumerate(samples) if i % _JUDGE_EVERY != _JUDGE_EVERY - 1]
     size, passes = min(_TOGETHER, len(judging)), _passes(network.graph, len(fitting))
     path = _path(masked, network)
-    if not size or not passes or masked.states or not all(is_differentiable(node.op) for node in path):
+    if not size or not passes or not all(is_differentiable(node.op) for node in path):
         return masked
     try:
         whole, small = batched(network.graph, size), batched(masked, size)

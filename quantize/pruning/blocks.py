@@ -35,8 +35,9 @@ Tile = tuple[int, int]
 def with_zero_blocks(
     graph: Graph, samples: Sequence[Sample], share: float, tile: Tile, *, fit: bool, progress: Progress
 ) -> tuple[Graph, dict[str, float]]:
-    """The same graph with zeros, and of each layer that has blocks the share of those that are zero."""
+    """A graph with zeros, simplified, and of each layer that has blocks the share of those that are zero."""
     network = Network.of(graph)
+    samples = list(network.opened.samples(samples))
     chosen = {name: layer for name, layer in network.mixers.items() if _has_blocks(layer, tile)}
     if not chosen:
         hint = (
@@ -55,7 +56,7 @@ def with_zero_blocks(
     if samples and fit:
         masked = fitted(network, masked, samples, progress, tile)
     shares = {name: 1 - float(occupied(w, *tile).mean()) for (name, _), w in weights.items()}
-    return masked, shares
+    return network.simplified(masked), shares
 
 
 def _has_blocks(layer: PrunableLayer, tile: Tile) -> bool:

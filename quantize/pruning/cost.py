@@ -75,7 +75,8 @@ def _told_apart(network: Network) -> Network:
     """The same, each node with an origin of its own."""
     graph = network.graph
     nodes = tuple(replace(node, origin=node.outputs[0]) for node in graph.nodes)
-    return replace(network, graph=replace(graph, nodes=nodes))
+    opened = replace(network.opened, graph=replace(graph, nodes=nodes))
+    return replace(network, opened=opened)
 
 
 def _shares(network: Network, nodes: Sequence[Node]) -> tuple[Array, Array]:

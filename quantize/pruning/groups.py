@@ -16,7 +16,9 @@ import numpy as np
 
 from edgekit.core.ir import Graph, Node
 from edgekit.core.passes.channels import ChannelSearch, PrunableLayer, dead_channels
+from edgekit.core.passes.simplify import simplify
 from edgekit.core.types import Array, Value
+from edgekit.quantize.preparation.opened_states import OpenedStates
 
 
 @dataclass(frozen=True)
@@ -39,14 +41,24 @@ class Group:
 class Network:
     """A graph, and what can be taken out of it. Layers are named by their results."""
 
-    graph: Graph
+    opened: OpenedStates
     layers: Mapping[str, PrunableLayer]
     groups: Sequence[Group]
 
     @staticmethod
     def of(graph: Graph) -> Network:
-        search = ChannelSearch.of(graph)
-        return Network(graph, search.layers, tuple(_groups(search)))
+        search = ChannelSearch.of(graph, in_states=True)
+        return Network(OpenedStates.of(graph), search.layers, tuple(_groups(search)))
+
+    @property
+    def graph(self) -> Graph:
+        """With its states as inputs and outputs, so that each step is a sample."""
+        return self.opened.graph
+
+    @property
+    def whole(self) -> Graph:
+        """With its states."""
+        return self.opened.whole
 
     @cached_property
     def mixers(self) -> Mapping[str, PrunableLayer]:
@@ -92,8 +104,16 @@ class Network:
         return with_constants(self.graph, {(name, 1): w for name, w in weights.items()})
 
     def pruned(self, gone: Mapping[str, Array]) -> Graph:
-        """The graph without these units."""
-        return dead_channels(self.masked(gone))
+        """The whole graph without these units."""
+        return self.without_unread(self.masked(gone))
+
+    def without_unread(self, masked: Graph) -> Graph:
+        """A masked graph, closed again, without the units that are not read."""
+        return dead_channels(self.opened.closed_graph(masked), in_states=True)
+
+    def simplified(self, masked: Graph) -> Graph:
+        """The same with less work. No channel of it was dead in the model, so no source says so."""
+        return replace(simplify(self.without_unread(masked)), source=masked.source)
 
 
 def with_constants(graph: Graph, constants: Mapping[tuple[str, int], Array]) -> Graph:
@@ -119,7 +139,13 @@ def _groups(search: ChannelSearch) -> Iterator[Group]:
     cells = _Cells(search.kept)
     for node in search.graph.nodes:
         _join(search, node, cells)
-    for name in (*search.graph.entries, *search.graph.exits):
+    for state in search.graph.states:
+        every = np.arange(cells.sizes[state.input])
+        if state.output in cells.sizes:
+            cells.join(state.input, every, state.output, every)
+        else:
+            cells.fix(state.input)
+    for name in (*search.graph.inputs, *search.graph.outputs):
         cells.fix(name)
     units: dict[int, dict[str, list[int]]] = {}
     for name in search.kept:

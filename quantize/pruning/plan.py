@@ -14,12 +14,12 @@ from edgekit.core.arguments import check_fields
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
 from edgekit.core.ops.recurrent import Recurrent
-from edgekit.core.passes.simplify import simplify
 from edgekit.core.progress import Progress
 from edgekit.core.types import Array
-from edgekit.quantize.calibration.sample_batches import Sample, stacks
+from edgekit.quantize.calibration.calibration_samples import judging
+from edgekit.quantize.calibration.sample_batches import Sample
 from edgekit.quantize.gate import answer
-from edgekit.quantize.measure import scores, sqnr
+from edgekit.quantize.measure import scores_of, sqnr
 from edgekit.quantize.pruning import criteria
 from edgekit.quantize.pruning.activation_moments import observe
 from edgekit.quantize.pruning.adjust import adjusted
@@ -32,7 +32,6 @@ _MAX_SAMPLES = 1024  # to look at layers, and to fit them
 _MAX_TRYING = 256  # to see how much a group matters
 _MAX_ADJUSTING = 8192  # to adjust all of them together
 _MEMORY = 2**29  # bytes for values of all samples at once, about
-_HELD_EVERY = 4  # of the samples one is held out, to measure what the result is worth
 _TRIED_SHARE = 0.5  # of a group, taken out to see how much it matters
 _WORK = 2e11  # multiplications for all of these trials, about
 
@@ -119,6 +118,7 @@ class PruningPlan:
     fitting: Sequence[Sample]
     more: Sequence[Sample]  # for what needs little memory
     held: Sequence[Sample]
+    before: Sequence[Sample]  # the steps of a stream before those that are held out
     labels: Sequence[int]  # of those that are held out; none where they are not known
     criterion: str
     progress: Progress
@@ -140,19 +140,30 @@ class PruningPlan:
             raise EdgeKitError("E0205", f"{graph.name} is quantized already", hint=hint)
         criterion = criterion or (criteria.RECONSTRUCTION if samples else "l2")
         criteria.check(criterion, bool(samples))
-        numbers = range(min(len(samples), _affordable(graph)))
-        apart = numbers[_HELD_EVERY - 1 :: _HELD_EVERY] or numbers
+        network = Network.of(graph)
+        samples = list(network.opened.samples(samples[: _adjusting(graph)]))
+        count = min(len(samples), _affordable(network.graph))
+        apart = judging(graph, count)
         held = [samples[i] for i in apart]
-        fitting = [samples[i] for i in numbers if i not in apart] or held
-        more = samples[len(numbers) : _MAX_ADJUSTING]
+        others = [samples[i] for i in range(count) if i not in apart]
         known = () if labels is None else tuple(int(labels[i]) for i in apart)
-        return PruningPlan(Network.of(graph), fitting, more, held, known, criterion, progress, costs)
+        return PruningPlan(
+            network,
+            others or held,
+            samples[count:],
+            held,
+            others if graph.states else (),
+            known,
+            criterion,
+            progress,
+            costs,
+        )
 
     @cached_property
     def candidates(self) -> Sequence[Candidate]:
         """The groups, with the order in which their units go."""
         if not self.network.groups:
-            raise _nothing_to_prune(self.network.graph)
+            raise _nothing_to_prune(self.network.whole)
         self.progress("looking at layers")
         context = criteria.Context(self.network, observe(self.network, self.fitting))
         found = []
@@ -244,18 +255,17 @@ class PruningPlan:
 
     def prune(self, counts: Sequence[int], *, fit: bool, progress: Progress) -> tuple[Graph, Pruned]:
         """The graph without so many units of each group."""
-        masked = self.masked(counts, fit=fit, progress=progress)
-        graph = replace(simplify(masked), source=masked.source)  # these channels were not dead in the model
+        graph = self.network.simplified(self.masked(counts, fit=fit, progress=progress))
         return graph, self.report(graph, counts)
 
     def report(self, graph: Graph, counts: Sequence[int]) -> Pruned:
         """What became of the model, which is this graph without so many units of each group."""
-        before = self.network.graph
+        before = self.network.whole
         groups = tuple(
             PrunedGroup(c.group.name, c.group.size, c.group.size - n, before.origin(c.group.name))
             for c, n in zip(self.candidates if counts else (), counts, strict=True)
         )
-        quality = quality_of(before, graph, self.held) if self.held else None
+        quality = quality_of(before, graph, self.held, self.before) if self.held else None
         return Pruned(
             self.criterion,
             macs(before),
@@ -271,6 +281,8 @@ class PruningPlan:
     def _accuracy(self, graph: Graph) -> float:
         """The share of samples that are held out which a graph has right."""
         session = simulate.Session(graph)
+        for sample in self.before:
+            session.run(sample)
         pairs = zip(self.held, self.labels, strict=True)
         right = [answer(session, sample) == label for sample, label in pairs]
         return sum(right) / len(right)
@@ -278,8 +290,14 @@ class PruningPlan:
 
 def _affordable(graph: Graph) -> int:
     """How many samples two graphs can be computed on in step."""
-    largest = max((graph.type(name).bytes for node in graph.nodes for name in node.outputs), default=1)
+    largest = max((value.type.bytes for value in graph.values.values() if value.data is None), default=1)
     return max(8, min(_MAX_SAMPLES, _MEMORY // (8 * max(largest, 1))))
+
+
+def _adjusting(graph: Graph) -> int:
+    """How many samples are looked at: each step of a stream holds its states."""
+    held = sum(state.initial.type.bytes for state in graph.states)
+    return min(_MAX_ADJUSTING, max(8, _MEMORY // held)) if held else _MAX_ADJUSTING
 
 
 def macs(graph: Graph) -> int:
@@ -291,20 +309,14 @@ def weights(graph: Graph) -> int:
     return sum(data.size for _, data in graph.constants())
 
 
-def quality_of(before: Graph, after: Graph, samples: Sequence[Sample]) -> float:
-    """Signal to noise of the worst output, of a softmax of what goes into it."""
-    pairs = zip(_answers(before, samples), _answers(after, samples), strict=True)
-    return min((sqnr(truth, found) for truth, found in pairs), default=inf)
-
-
-def _answers(graph: Graph, samples: Sequence[Sample]) -> Sequence[Sequence[Array]]:
-    """Of each output what is compared, sample by sample."""
-    found: list[list[Array]] = [[] for _ in scores(graph)]
-    for stack in stacks(graph, samples):
-        values = simulate.run_all(stack.graph(graph), stack.values)
-        for answers, name in zip(found, scores(graph), strict=True):
-            answers += stack.apart(values[name].astype(np.float64))
-    return found
+def quality_of(
+    before: Graph, after: Graph, samples: Sequence[Sample], earlier: Sequence[Sample] = ()
+) -> float:
+    """Signal to noise of the worst output, of a softmax of what goes into it. Graphs with states go through
+    `earlier` steps first."""
+    truths, found = ([*scores_of(graph, samples, earlier)] for graph in (before, after))
+    by_output = zip(zip(*truths, strict=True), zip(*found, strict=True), strict=True)
+    return min((sqnr(*pair) for pair in by_output), default=inf)
 
 
 def _nothing_to_prune(graph: Graph) -> EdgeKitError:

@@ -9,7 +9,6 @@ from functools import partial
 
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
-from edgekit.core.passes.simplify import simplify
 from edgekit.core.progress import Progress
 from edgekit.core.simulate import check_work
 from edgekit.core.types import Array
@@ -39,15 +38,13 @@ def prune(
     plan = PruningPlan.of(graph, samples, wanted.criterion, progress, labels, costs)
     counts = _counts(plan, wanted, flash, progress)
     masked = plan.masked(counts, fit=wanted.fit, progress=progress) if counts else plan.network.graph
-    smaller = simplify(masked)
+    smaller = plan.network.simplified(masked)
     shares: Mapping[str, float] = {}
     if wanted.blocks is not None:
         smaller, shares = with_zero_blocks(
             smaller, plan.fitting, wanted.blocks, wanted.tile, fit=wanted.fit, progress=progress
         )
-        smaller = simplify(smaller)
     blocks = tuple(ZeroBlocks(name, share, masked.origin(name)) for name, share in shares.items())
-    smaller = replace(smaller, source=masked.source)  # these channels were not dead in the model
     return smaller, replace(plan.report(smaller, counts), blocks=blocks)
 
 
@@ -68,7 +65,7 @@ def _counts_for_flash(
 ) -> Sequence[int]:
     """How many units of each group go, so that the library of what is left takes no more than this. `flash`
     tells what it takes."""
-    whole = flash(plan.network.graph)
+    whole = flash(plan.network.whole)
     if whole <= budget:
         return [0] * len(plan.candidates)
     tried: dict[tuple[int, ...], int] = {}

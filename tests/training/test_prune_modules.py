@@ -224,6 +224,24 @@ def test_a_recurrent_network_is_refused_with_a_way_out() -> None:
     assert "edgekit quantize" in fault.value.hint
 
 
+def test_what_a_buffer_holds_stays() -> None:
+    class Streaming(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first, self.head = nn.Linear(6, 16), nn.Linear(48, 4)
+            self.register_buffer("old", torch.zeros(1, 32))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            window = torch.cat([self.old, self.first(x).relu()], 1)
+            self.old.copy_(window[:, 16:])
+            y: torch.Tensor = self.head(window)
+            return y
+
+    with pytest.raises(EdgeKitError, match=r"channels of .*old cannot be followed") as fault:
+        ek.prune(Streaming().eval(), (torch.zeros(1, 6),), ratio=0.5)
+    assert "prunes the graph instead" in fault.value.hint
+
+
 class Repeated(nn.Module):
     def __init__(self) -> None:
         super().__init__()

@@ -17,7 +17,7 @@ from itertools import repeat
 
 import numpy as np
 
-from edgekit.core.ir import Graph, Node
+from edgekit.core.ir import Graph, Node, State
 from edgekit.core.ops._linear import Linear
 from edgekit.core.passes import drop_dead
 from edgekit.core.passes.removed_work import with_removed_work
@@ -25,11 +25,11 @@ from edgekit.core.types import Array, Type, Value
 from edgekit.core.value_ranges import Known, Pairs, channels, known
 
 
-def dead_channels(graph: Graph) -> Graph:
-    """The pass."""
+def dead_channels(graph: Graph, *, in_states: bool = False) -> Graph:
+    """The pass. Entries of a library share states, so these stay as they are, unless they may be cut, too."""
     if not any(isinstance(node.op, Linear) for node in graph.nodes):
         return graph
-    search = ChannelSearch.of(graph)
+    search = ChannelSearch.of(graph, in_states=in_states)
     search.run()
     if all(mask.all() for mask in search.kept.values()):
         return graph
@@ -125,53 +125,75 @@ class ChannelSearch:
     layers: Mapping[str, PrunableLayer]  # by the name of their result
     pairs: Mapping[str, Sequence[Pairs | None] | None]  # of the nodes that mix no channels, likewise
     kept: dict[str, Array]
+    states: Sequence[State] = ()  # whose channels may go
 
     @staticmethod
-    def of(graph: Graph) -> ChannelSearch:
+    def of(graph: Graph, *, in_states: bool = False) -> ChannelSearch:
         layers = {node.outputs[0]: layer for node in graph.nodes if (layer := PrunableLayer.of(graph, node))}
         pairs = {node.outputs[0]: _pairs(graph, node, layers.get(node.outputs[0])) for node in graph.nodes}
         computed = [name for name in graph.values if graph.data(name) is None]
         kept = {name: np.zeros(channels(graph.type(name)), np.bool_) for name in computed}
-        for name in (*graph.entries, *graph.exits):
+        states = graph.states if in_states else ()
+        stays = (*graph.inputs, *graph.outputs) if in_states else (*graph.entries, *graph.exits)
+        for name in stays:
             if name in kept:
                 kept[name][:] = True
         mixing = {name for name, layer in layers.items() if not layer.is_depthwise}
         read = [node.inputs[0] for node in graph.nodes if node.outputs[0] in mixing]
-        return ChannelSearch(graph, ranges(graph, read), layers, pairs, kept)
+        return ChannelSearch(graph, ranges(graph, read), layers, pairs, kept, states)
 
     def run(self) -> None:
         """Keep what is needed, and what belongs together with it."""
-        nodes = self.graph.nodes
+        steps: Sequence[Node | State] = (*self.graph.nodes, *self.states)
         touching: dict[str, list[int]] = {}
-        for i, node in enumerate(nodes):
-            for name in dict.fromkeys((*node.inputs, *node.outputs)):
-                if name in self.kept:
-                    touching.setdefault(name, []).append(i)
-        self._settle(touching, range(len(nodes)))
+        for i, step in enumerate(steps):
+            for name in self._names(step):
+                touching.setdefault(name, []).append(i)
+        self._settle(steps, touching, range(len(steps)))
         for name, mask in self.kept.items():
             if mask.size and not mask.any():
                 mask[0] = True  # a tensor of nothing is no gain: its first channel stays
-                self._settle(touching, touching.get(name, ()))
+                self._settle(steps, touching, touching.get(name, ()))
 
-    def _settle(self, touching: Mapping[str, Sequence[int]], changed: Iterable[int]) -> None:
-        """Visit these nodes, the last one first, and those that what they keep concerns, until nothing
-        changes."""
-        nodes = self.graph.nodes
+    def _names(self, step: Node | State) -> Sequence[str]:
+        """The values of a node that may lose channels, or those of a state, before and after a run."""
+        names = (step.input, step.output) if isinstance(step, State) else (*step.inputs, *step.outputs)
+        return [name for name in dict.fromkeys(names) if name in self.kept]
+
+    def _settle(
+        self,
+        steps: Sequence[Node | State],
+        touching: Mapping[str, Sequence[int]],
+        changed: Iterable[int],
+    ) -> None:
+        """Visit these nodes and states, the last one first, and those that what they keep concerns, until
+        nothing changes."""
         waiting = {*changed}
         heap = [-i for i in waiting]
         heapify(heap)
         while heap:
             i = -heappop(heap)
             waiting.remove(i)
-            names = [n for n in dict.fromkeys((*nodes[i].inputs, *nodes[i].outputs)) if n in self.kept]
+            step = steps[i]
+            names = self._names(step)
             before = [np.count_nonzero(self.kept[name]) for name in names]
-            self.keep_needed(nodes[i])
+            if isinstance(step, State):
+                self._keep_state(step)
+            else:
+                self.keep_needed(step)
             for name, count in zip(names, before, strict=True):
                 if np.count_nonzero(self.kept[name]) != count:  # once more for this one, too
                     for j in touching[name]:
                         if j not in waiting:
                             waiting.add(j)
                             heappush(heap, -j)
+
+    def _keep_state(self, state: State) -> None:
+        """Keep the same channels before and after a run; all of a state that becomes a constant."""
+        read, written = self.kept[state.input], self.kept.get(state.output)
+        read |= True if written is None else written
+        if written is not None:
+            written |= read
 
     def keep_needed(self, node: Node) -> None:
         """Keep what one node needs for what is kept of its result."""
@@ -217,7 +239,11 @@ class ChannelSearch:
             whole = all(mask.all() for mask in (*ins, out))
             op = node.op if whole else node.op.narrowed(ins, out)
             nodes.append(replace(node, op=op, inputs=tuple(names)))
-        return drop_dead(replace(self.graph, nodes=tuple(nodes), values=values))
+        states = tuple(
+            replace(state, initial=cut(state.initial, self.kept[state.input], state.initial.type.rank - 1))
+            for state in self.graph.states
+        )
+        return drop_dead(replace(self.graph, nodes=tuple(nodes), values=values, states=states))
 
     def constants(self, node: Node, ins: list[Array], out: Array) -> Iterator[tuple[int, Value]]:
         """The constant operands of a node for the channels that are kept, by position; `ins` learns what is
