@@ -22,6 +22,13 @@
 #define EK_ASSEMBLY_OFFSET(type, field, bytes)                                                               \
     EK_ASSERT(offsetof(type, field) == (bytes), #field " is not where assembly looks for it: at " #bytes)
 
+/* Four fields of a word each, the first one at `bytes`. */
+#define EK_ASSEMBLY_OFFSETS(type, bytes, a, b, c, d)                                                         \
+    EK_ASSEMBLY_OFFSET(type, a, bytes);                                                                      \
+    EK_ASSEMBLY_OFFSET(type, b, bytes + 4);                                                                  \
+    EK_ASSEMBLY_OFFSET(type, c, bytes + 8);                                                                  \
+    EK_ASSEMBLY_OFFSET(type, d, bytes + 12)
+
 /* Assembly jumps over so many bytes of code, a number or a product: the assembler stops where there are more or less of
  * them between two labels above. That of clang knows distances only when all is laid out: no bytes can be put there,
  * not less. Short, as strings have 4,095 characters at most. */

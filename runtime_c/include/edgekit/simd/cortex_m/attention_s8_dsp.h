@@ -24,10 +24,7 @@ struct ek_attention_pair_s8 {
     int32_t powers[2 * EK_ATTENTION_KEYS]; /* of both queries, then weights in halves */
     struct ek_attention_head_s8 head[2];
 };
-EK_ASSEMBLY_OFFSET(struct ek_attention_pair_s8, up, 0);
-EK_ASSEMBLY_OFFSET(struct ek_attention_pair_s8, keys, 4);
-EK_ASSEMBLY_OFFSET(struct ek_attention_pair_s8, eights, 8);
-EK_ASSEMBLY_OFFSET(struct ek_attention_pair_s8, tops, 12);
+EK_ASSEMBLY_OFFSETS(struct ek_attention_pair_s8, 0, up, keys, eights, tops);
 EK_ASSEMBLY_OFFSET(struct ek_attention_pair_s8, factor, 16);
 EK_ASSEMBLY_OFFSET(struct ek_attention_pair_s8, sums, 24);
 EK_ASSEMBLY_OFFSET(struct ek_attention_pair_s8, powers, 32);

@@ -23,14 +23,8 @@ struct ek_plane {
 };
 EK_ASSEMBLY_OFFSET(struct ek_plane, bias, 0);
 EK_ASSEMBLY_OFFSET(struct ek_plane, scale, 8);
-EK_ASSEMBLY_OFFSET(struct ek_plane, offset, 16);
-EK_ASSEMBLY_OFFSET(struct ek_plane, step, 20);
-EK_ASSEMBLY_OFFSET(struct ek_plane, skip, 24);
-EK_ASSEMBLY_OFFSET(struct ek_plane, row_step, 28);
-EK_ASSEMBLY_OFFSET(struct ek_plane, y_skip, 32);
-EK_ASSEMBLY_OFFSET(struct ek_plane, end, 36);
-EK_ASSEMBLY_OFFSET(struct ek_plane, rows, 40);
-EK_ASSEMBLY_OFFSET(struct ek_plane, row_bytes, 44);
+EK_ASSEMBLY_OFFSETS(struct ek_plane, 16, offset, step, skip, row_step);
+EK_ASSEMBLY_OFFSETS(struct ek_plane, 32, y_skip, end, rows, row_bytes);
 EK_ASSEMBLY_OFFSET(struct ek_plane, w, 48);
 
 /* Adds the products of a row of taps to both sums; the row has a pointer in `p`, its weights are in u and v. */

@@ -21,18 +21,9 @@ struct ek_fours {
     int32_t step; /* from the cells of a pixel to those of the next one */
     int32_t pixels;
 };
-EK_ASSEMBLY_OFFSET(struct ek_fours, cells, 0);
-EK_ASSEMBLY_OFFSET(struct ek_fours, w, 4);
-EK_ASSEMBLY_OFFSET(struct ek_fours, b, 8);
-EK_ASSEMBLY_OFFSET(struct ek_fours, m, 12);
-EK_ASSEMBLY_OFFSET(struct ek_fours, e, 16);
-EK_ASSEMBLY_OFFSET(struct ek_fours, channels, 20);
-EK_ASSEMBLY_OFFSET(struct ek_fours, taps, 24);
-EK_ASSEMBLY_OFFSET(struct ek_fours, y, 28);
-EK_ASSEMBLY_OFFSET(struct ek_fours, offset, 32);
-EK_ASSEMBLY_OFFSET(struct ek_fours, shift, 36);
-EK_ASSEMBLY_OFFSET(struct ek_fours, step, 40);
-EK_ASSEMBLY_OFFSET(struct ek_fours, pixels, 44);
+EK_ASSEMBLY_OFFSETS(struct ek_fours, 0, cells, w, b, m);
+EK_ASSEMBLY_OFFSETS(struct ek_fours, 16, e, channels, taps, y);
+EK_ASSEMBLY_OFFSETS(struct ek_fours, 32, offset, shift, step, pixels);
 
 #define EK_FOURS_TAP                                                                                         \
     "ldr r9, [r0], #4\n"                                                                                     \

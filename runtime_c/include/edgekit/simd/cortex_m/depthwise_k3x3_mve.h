@@ -31,22 +31,10 @@ struct ek_band {
     int32_t hi;
     int32_t channels; /* counted down to 0 */
 };
-EK_ASSEMBLY_OFFSET(struct ek_band, columns, 0);
-EK_ASSEMBLY_OFFSET(struct ek_band, rows, 4);
-EK_ASSEMBLY_OFFSET(struct ek_band, places, 8);
-EK_ASSEMBLY_OFFSET(struct ek_band, offsets, 12);
-EK_ASSEMBLY_OFFSET(struct ek_band, pairs, 16);
-EK_ASSEMBLY_OFFSET(struct ek_band, width, 20);
-EK_ASSEMBLY_OFFSET(struct ek_band, step, 24);
-EK_ASSEMBLY_OFFSET(struct ek_band, padding, 28);
-EK_ASSEMBLY_OFFSET(struct ek_band, w, 32);
-EK_ASSEMBLY_OFFSET(struct ek_band, b, 36);
-EK_ASSEMBLY_OFFSET(struct ek_band, m, 40);
-EK_ASSEMBLY_OFFSET(struct ek_band, e, 44);
-EK_ASSEMBLY_OFFSET(struct ek_band, y, 48);
-EK_ASSEMBLY_OFFSET(struct ek_band, blocks, 52);
-EK_ASSEMBLY_OFFSET(struct ek_band, zero, 56);
-EK_ASSEMBLY_OFFSET(struct ek_band, hi, 60);
+EK_ASSEMBLY_OFFSETS(struct ek_band, 0, columns, rows, places, offsets);
+EK_ASSEMBLY_OFFSETS(struct ek_band, 16, pairs, width, step, padding);
+EK_ASSEMBLY_OFFSETS(struct ek_band, 32, w, b, m, e);
+EK_ASSEMBLY_OFFSETS(struct ek_band, 48, y, blocks, zero, hi);
 EK_ASSEMBLY_OFFSET(struct ek_band, channels, 64);
 
 /* The exponent of rule E is that of all channels; those of rules T advance. */

@@ -26,18 +26,9 @@ struct ek_channels {
     int32_t step; /* from the cells of a pixel to those of the next one */
     int32_t pixels; /* counted down to 0 */
 };
-EK_ASSEMBLY_OFFSET(struct ek_channels, cells, 0);
-EK_ASSEMBLY_OFFSET(struct ek_channels, w, 4);
-EK_ASSEMBLY_OFFSET(struct ek_channels, b, 8);
-EK_ASSEMBLY_OFFSET(struct ek_channels, m, 12);
-EK_ASSEMBLY_OFFSET(struct ek_channels, e, 16);
-EK_ASSEMBLY_OFFSET(struct ek_channels, channels, 20);
-EK_ASSEMBLY_OFFSET(struct ek_channels, taps, 24);
-EK_ASSEMBLY_OFFSET(struct ek_channels, y, 28);
-EK_ASSEMBLY_OFFSET(struct ek_channels, zero, 32);
-EK_ASSEMBLY_OFFSET(struct ek_channels, lo, 36);
-EK_ASSEMBLY_OFFSET(struct ek_channels, hi, 40);
-EK_ASSEMBLY_OFFSET(struct ek_channels, step, 44);
+EK_ASSEMBLY_OFFSETS(struct ek_channels, 0, cells, w, b, m);
+EK_ASSEMBLY_OFFSETS(struct ek_channels, 16, e, channels, taps, y);
+EK_ASSEMBLY_OFFSETS(struct ek_channels, 32, zero, lo, hi, step);
 EK_ASSEMBLY_OFFSET(struct ek_channels, pixels, 48);
 
 #define EK_TAPS_ADD                                                                                          \

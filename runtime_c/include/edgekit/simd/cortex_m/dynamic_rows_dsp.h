@@ -26,14 +26,8 @@ struct ek_dynamic_row {
     int32_t outputs;
     float s; /* of the row */
 };
-EK_ASSEMBLY_OFFSET(struct ek_dynamic_row, w, 0);
-EK_ASSEMBLY_OFFSET(struct ek_dynamic_row, scale, 4);
-EK_ASSEMBLY_OFFSET(struct ek_dynamic_row, b, 8);
-EK_ASSEMBLY_OFFSET(struct ek_dynamic_row, y, 12);
-EK_ASSEMBLY_OFFSET(struct ek_dynamic_row, numbers, 16);
-EK_ASSEMBLY_OFFSET(struct ek_dynamic_row, end, 20);
-EK_ASSEMBLY_OFFSET(struct ek_dynamic_row, outputs, 24);
-EK_ASSEMBLY_OFFSET(struct ek_dynamic_row, s, 28);
+EK_ASSEMBLY_OFFSETS(struct ek_dynamic_row, 0, w, scale, b, y);
+EK_ASSEMBLY_OFFSETS(struct ek_dynamic_row, 16, numbers, end, outputs, s);
 
 /* Spreads bytes, whole fours, and adds them to a sum. */
 static inline int32_t *ek_bytes_summed(const int8_t *x, int32_t *to, int32_t count, int32_t *sum)

@@ -28,18 +28,9 @@ struct ek_mve_rows {
     float s0; /* of the rows */
     float s1;
 };
-EK_ASSEMBLY_OFFSET(struct ek_mve_rows, w, 0);
-EK_ASSEMBLY_OFFSET(struct ek_mve_rows, scale, 4);
-EK_ASSEMBLY_OFFSET(struct ek_mve_rows, b, 8);
-EK_ASSEMBLY_OFFSET(struct ek_mve_rows, y0, 12);
-EK_ASSEMBLY_OFFSET(struct ek_mve_rows, y1, 16);
-EK_ASSEMBLY_OFFSET(struct ek_mve_rows, x0, 20);
-EK_ASSEMBLY_OFFSET(struct ek_mve_rows, x1, 24);
-EK_ASSEMBLY_OFFSET(struct ek_mve_rows, blocks, 28);
-EK_ASSEMBLY_OFFSET(struct ek_mve_rows, group, 32);
-EK_ASSEMBLY_OFFSET(struct ek_mve_rows, outputs, 36);
-EK_ASSEMBLY_OFFSET(struct ek_mve_rows, s0, 40);
-EK_ASSEMBLY_OFFSET(struct ek_mve_rows, s1, 44);
+EK_ASSEMBLY_OFFSETS(struct ek_mve_rows, 0, w, scale, b, y0);
+EK_ASSEMBLY_OFFSETS(struct ek_mve_rows, 16, y1, x0, x1, blocks);
+EK_ASSEMBLY_OFFSETS(struct ek_mve_rows, 32, group, outputs, s0, s1);
 
 /* A row as whole blocks: where it is, or a copy with zeros behind it. */
 static inline const int8_t *ek_mve_whole_row(const int8_t *x, int32_t inputs, int32_t whole, int8_t *copy)

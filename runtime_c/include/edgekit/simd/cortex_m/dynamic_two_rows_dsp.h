@@ -20,14 +20,8 @@ struct ek_dynamic_two_rows {
     float s0; /* of the rows */
     float s1;
 };
-EK_ASSEMBLY_OFFSET(struct ek_dynamic_two_rows, w, 0);
-EK_ASSEMBLY_OFFSET(struct ek_dynamic_two_rows, scale, 4);
-EK_ASSEMBLY_OFFSET(struct ek_dynamic_two_rows, b, 8);
-EK_ASSEMBLY_OFFSET(struct ek_dynamic_two_rows, y0, 12);
-EK_ASSEMBLY_OFFSET(struct ek_dynamic_two_rows, y1, 16);
-EK_ASSEMBLY_OFFSET(struct ek_dynamic_two_rows, numbers, 20);
-EK_ASSEMBLY_OFFSET(struct ek_dynamic_two_rows, end, 24);
-EK_ASSEMBLY_OFFSET(struct ek_dynamic_two_rows, outputs, 28);
+EK_ASSEMBLY_OFFSETS(struct ek_dynamic_two_rows, 0, w, scale, b, y0);
+EK_ASSEMBLY_OFFSETS(struct ek_dynamic_two_rows, 16, y1, numbers, end, outputs);
 EK_ASSEMBLY_OFFSET(struct ek_dynamic_two_rows, s0, 32);
 EK_ASSEMBLY_OFFSET(struct ek_dynamic_two_rows, s1, 36);
 

@@ -20,14 +20,8 @@ struct ek_dots {
     int32_t outputs;
     int32_t shift; /* rule E: of the high word */
 };
-EK_ASSEMBLY_OFFSET(struct ek_dots, w, 0);
-EK_ASSEMBLY_OFFSET(struct ek_dots, b, 4);
-EK_ASSEMBLY_OFFSET(struct ek_dots, m, 8);
-EK_ASSEMBLY_OFFSET(struct ek_dots, e, 12);
-EK_ASSEMBLY_OFFSET(struct ek_dots, offset, 16);
-EK_ASSEMBLY_OFFSET(struct ek_dots, depth, 20);
-EK_ASSEMBLY_OFFSET(struct ek_dots, outputs, 24);
-EK_ASSEMBLY_OFFSET(struct ek_dots, shift, 28);
+EK_ASSEMBLY_OFFSETS(struct ek_dots, 0, w, b, m, e);
+EK_ASSEMBLY_OFFSETS(struct ek_dots, 16, offset, depth, outputs, shift);
 
 #define EK_DOTS_PAIRS(sum)                                                                                   \
     "ldrd r12, lr, [r1], #8\n"                                                                               \

@@ -140,6 +140,14 @@ static inline int32_t ek_bounds_vfp(const float lo, const float hi)
     "str %[left], [%[p], %[turns]]\n"                                                                        \
     "bne 0b\n"
 
+#define EK_VFP_NEXT_ROW(x1_add)                                                                              \
+    "ldrd %[left], %[column], [%[p], %[x_row]]\n"                                                            \
+    "add %[x0], %[x0], %[left]\n"                                                                            \
+    x1_add                                                                                                   \
+    "add %[w0], %[w0], %[column]\n"                                                                          \
+    "subs %[row], %[row], #1\n"                                                                              \
+    "bne 1b\n"
+
 #define EK_VFP_TERM(sum, w, x) "vfma.f32 s" #sum ", s" #w ", s" #x "\n"
 #define EK_VFP_FOUR(a, b, c, d, e, f, g, h, x)                                                               \
     EK_VFP_TERM(a, e, x) EK_VFP_TERM(b, f, x) EK_VFP_TERM(c, g, x) EK_VFP_TERM(d, h, x)
@@ -189,12 +197,7 @@ static inline int32_t ek_bounds_vfp(const float lo, const float hi)
             "6:\n"                                                                                           \
             "subs %[column], %[column], #1\n"                                                                \
             "bne 2b\n"                                                                                       \
-        "ldrd %[left], %[column], [%[p], %[x_row]]\n"                                                        \
-        "add %[x0], %[x0], %[left]\n"                                                                        \
-        x1_add                                                                                               \
-        "add %[w0], %[w0], %[column]\n"                                                                      \
-        "subs %[row], %[row], #1\n"                                                                          \
-        "bne 1b\n"                                                                                           \
+        EK_VFP_NEXT_ROW(x1_add)                                                                              \
     "7:\n"
 
 #define EK_VFP_X1_FMA                                                                                        \
@@ -208,63 +211,73 @@ static inline int32_t ek_bounds_vfp(const float lo, const float hi)
         "s16", "s17", "s18", "s19", "s20", "s21", "s22", "s23", "s24", "s25", "s26", "s27", "s28", "s29",    \
         "s30", "s31"
 
-/* y[o] = b[o] + the products of x with output o of a block, for four outputs of each pixel. */
-static EK_VFP_SHARED void ek_f32_dots_vfp(const float *x, const float *w, float *y, struct ek_pixels_vfp *p)
-{
-    const float *x0, *w0;
-    int32_t row, column, left;
-    /* clang-format off */
-    __asm__ volatile(
-        "0:\n" /* a pixel */
-            "mov %[x0], %[x]\n"
-            "ldr %[left], [%[p], %[x_step]]\n"
-            "add %[x], %[x], %[left]\n"
-            "ldr %[left], [%[p], %[b]]\n"
-            "vldmia %[left], {s0-s3}\n"
-            EK_VFP_WALK("", "", "", "", "")
-            EK_VFP_BOUND(EK_VFP_0_TO_3)
-            "ldr %[left], [%[p], %[y_step]]\n"
-            "vstmia %[y], {s0-s3}\n"
-            "add %[y], %[y], %[left]\n"
-            EK_VFP_NEXT_TURN
-        : [x] "+&r"(x), [y] "+&r"(y), [x0] "=&r"(x0), [w0] "=&r"(w0), [row] "=&r"(row),
-        [column] "=&r"(column), [left] "=&r"(left)
-        : EK_VFP_INPUTS
-        : EK_VFP_REGISTERS, "cc", "memory");
-    /* clang-format on */
-}
+/* clang-format off */
+/* A function that adds the products of `walk` to `sums`, which begin with biases, for a pixel a turn. */
+#define EK_VFP_ONE_PIXEL(NAME, type, sums, walk, bound)                                                      \
+    static EK_VFP_SHARED void ek_##NAME##_vfp(                                                               \
+        const float *x, const type *w, float *y, struct ek_pixels_vfp *p)                                    \
+    {                                                                                                        \
+        const float *x0;                                                                                     \
+        const type *w0;                                                                                      \
+        int32_t row, column, left;                                                                           \
+        __asm__ volatile(                                                                                    \
+            "0:\n" /* a pixel */                                                                             \
+                "mov %[x0], %[x]\n"                                                                          \
+                "ldr %[left], [%[p], %[x_step]]\n"                                                           \
+                "add %[x], %[x], %[left]\n"                                                                  \
+                "ldr %[left], [%[p], %[b]]\n"                                                                \
+                "vldmia %[left], {" sums "}\n"                                                               \
+                walk                                                                                         \
+                EK_VFP_BOUND(bound)                                                                          \
+                "ldr %[left], [%[p], %[y_step]]\n"                                                           \
+                "vstmia %[y], {" sums "}\n"                                                                  \
+                "add %[y], %[y], %[left]\n"                                                                  \
+                EK_VFP_NEXT_TURN                                                                             \
+            : [x] "+&r"(x), [y] "+&r"(y), [x0] "=&r"(x0), [w0] "=&r"(w0), [row] "=&r"(row),                  \
+            [column] "=&r"(column), [left] "=&r"(left)                                                       \
+            : EK_VFP_INPUTS                                                                                  \
+            : EK_VFP_REGISTERS, "cc", "memory");                                                             \
+    }
 
 /* The same for two pixels a turn. */
-static EK_VFP_SHARED void ek_f32_dots_vfp_x2(
-    const float *x, const float *w, float *y, struct ek_pixels_vfp *p)
-{
-    const float *x0, *x1, *w0;
-    int32_t row, column, left;
-    /* clang-format off */
-    __asm__ volatile(
-        "0:\n" /* two pixels */
-            "mov %[x0], %[x]\n"
-            "ldr %[left], [%[p], %[x_step]]\n"
-            "add %[x1], %[x], %[left]\n"
-            "add %[x], %[x1], %[left]\n"
-            "ldr %[left], [%[p], %[b]]\n"
-            "vldmia %[left], {s0-s3}\n"
-            "vldmia %[left], {s4-s7}\n"
-            EK_VFP_WALK("vldmia %[x1]!, {s28-s31}\n", EK_VFP_X1_FMA, "vldmia %[x1]!, {s28}\n",
-                EK_VFP_FOUR(4, 5, 6, 7, 8, 9, 10, 11, 28), "add %[x1], %[x1], %[left]\n")
-            EK_VFP_BOUND(EK_VFP_0_TO_7)
-            "ldr %[left], [%[p], %[y_step]]\n"
-            "vstmia %[y], {s0-s3}\n"
-            "add %[y], %[y], %[left]\n"
-            "vstmia %[y], {s4-s7}\n"
-            "add %[y], %[y], %[left]\n"
-            EK_VFP_NEXT_TURN
-        : [x] "+&r"(x), [y] "+&r"(y), [x0] "=&r"(x0), [x1] "=&r"(x1), [w0] "=&r"(w0), [row] "=&r"(row),
-        [column] "=&r"(column), [left] "=&r"(left)
-        : EK_VFP_INPUTS
-        : EK_VFP_REGISTERS, "cc", "memory");
-    /* clang-format on */
-}
+#define EK_VFP_TWO_PIXELS(NAME, type, first, second, walk, bound)                                            \
+    static EK_VFP_SHARED void ek_##NAME##_vfp_x2(                                                            \
+        const float *x, const type *w, float *y, struct ek_pixels_vfp *p)                                    \
+    {                                                                                                        \
+        const float *x0, *x1;                                                                                \
+        const type *w0;                                                                                      \
+        int32_t row, column, left;                                                                           \
+        __asm__ volatile(                                                                                    \
+            "0:\n" /* two pixels */                                                                          \
+                "mov %[x0], %[x]\n"                                                                          \
+                "ldr %[left], [%[p], %[x_step]]\n"                                                           \
+                "add %[x1], %[x], %[left]\n"                                                                 \
+                "add %[x], %[x1], %[left]\n"                                                                 \
+                "ldr %[left], [%[p], %[b]]\n"                                                                \
+                "vldmia %[left], {" first "}\n"                                                              \
+                "vldmia %[left], {" second "}\n"                                                             \
+                walk                                                                                         \
+                EK_VFP_BOUND(bound)                                                                          \
+                "ldr %[left], [%[p], %[y_step]]\n"                                                           \
+                "vstmia %[y], {" first "}\n"                                                                 \
+                "add %[y], %[y], %[left]\n"                                                                  \
+                "vstmia %[y], {" second "}\n"                                                                \
+                "add %[y], %[y], %[left]\n"                                                                  \
+                EK_VFP_NEXT_TURN                                                                             \
+            : [x] "+&r"(x), [y] "+&r"(y), [x0] "=&r"(x0), [x1] "=&r"(x1), [w0] "=&r"(w0), [row] "=&r"(row),  \
+            [column] "=&r"(column), [left] "=&r"(left)                                                       \
+            : EK_VFP_INPUTS                                                                                  \
+            : EK_VFP_REGISTERS, "cc", "memory");                                                             \
+    }
+/* clang-format on */
+
+/* y[o] = b[o] + the products of x with output o of a block, for four outputs of each pixel. */
+#define EK_VFP_X1_ADD "add %[x1], %[x1], %[left]\n"
+#define EK_VFP_WALK_X2                                                                                       \
+    EK_VFP_WALK("vldmia %[x1]!, {s28-s31}\n", EK_VFP_X1_FMA, "vldmia %[x1]!, {s28}\n",                       \
+        EK_VFP_FOUR(4, 5, 6, 7, 8, 9, 10, 11, 28), EK_VFP_X1_ADD)
+EK_VFP_ONE_PIXEL(f32_dots, float, "s0-s3", EK_VFP_WALK("", "", "", "", ""), EK_VFP_0_TO_3)
+EK_VFP_TWO_PIXELS(f32_dots, float, "s0-s3", "s4-s7", EK_VFP_WALK_X2, EK_VFP_0_TO_7)
 
 /* Weights of 16 bits: products are rounded before they are added, in the order of the simulator. The registers of x, y
  * and `column` are saved for a while, and serve weights. */
@@ -322,71 +335,17 @@ static EK_VFP_SHARED void ek_f32_dots_vfp_x2(
             "ldr %[column], [%[p], %[saved_column]]\n"                                                       \
             "subs %[column], %[column], #1\n"                                                                \
             "bne 2b\n"                                                                                       \
-        "ldrd %[left], %[column], [%[p], %[x_row]]\n"                                                        \
-        "add %[x0], %[x0], %[left]\n"                                                                        \
-        x1_add                                                                                               \
-        "add %[w0], %[w0], %[column]\n"                                                                      \
-        "subs %[row], %[row], #1\n"                                                                          \
-        "bne 1b\n"                                                                                           \
+        EK_VFP_NEXT_ROW(x1_add)                                                                              \
     "7:\n"                                                                                                   \
     "ldrd %[x], %[y], [%[p], %[saved]]\n"
-
-#define EK_VFP_DEFINE_HALVES(format)                                                                         \
-    static EK_VFP_SHARED void ek_##format##_dots_vfp(                                                        \
-        const float *x, const uint16_t *w, float *y, struct ek_pixels_vfp *p)                                \
-    {                                                                                                        \
-        const float *x0;                                                                                     \
-        const uint16_t *w0;                                                                                  \
-        int32_t row, column, left;                                                                           \
-        __asm__ volatile(                                                                                    \
-            "0:\n" /* a pixel */                                                                             \
-                "mov %[x0], %[x]\n"                                                                          \
-                "ldr %[left], [%[p], %[x_step]]\n"                                                           \
-                "add %[x], %[x], %[left]\n"                                                                  \
-                "ldr %[left], [%[p], %[b]]\n"                                                                \
-                "vldmia %[left], {s0-s3}\n"                                                                  \
-                EK_VFP_WALK_HALVES(EK_VFP_HALVES_##format, "", "", "")                                       \
-                EK_VFP_BOUND(EK_VFP_0_TO_3)                                                                  \
-                "ldr %[left], [%[p], %[y_step]]\n"                                                           \
-                "vstmia %[y], {s0-s3}\n"                                                                     \
-                "add %[y], %[y], %[left]\n"                                                                  \
-                EK_VFP_NEXT_TURN                                                                             \
-            : [x] "+&r"(x), [y] "+&r"(y), [x0] "=&r"(x0), [w0] "=&r"(w0), [row] "=&r"(row),                  \
-            [column] "=&r"(column), [left] "=&r"(left)                                                       \
-            : EK_VFP_INPUTS                                                                                  \
-            : EK_VFP_REGISTERS, "cc", "memory");                                                             \
-    }                                                                                                        \
-                                                                                                             \
-    static EK_VFP_SHARED void ek_##format##_dots_vfp_x2(                                                     \
-        const float *x, const uint16_t *w, float *y, struct ek_pixels_vfp *p)                                \
-    {                                                                                                        \
-        const float *x0, *x1;                                                                                \
-        const uint16_t *w0;                                                                                  \
-        int32_t row, column, left;                                                                           \
-        __asm__ volatile(                                                                                    \
-            "0:\n" /* two pixels */                                                                          \
-                "mov %[x0], %[x]\n"                                                                          \
-                "ldr %[left], [%[p], %[x_step]]\n"                                                           \
-                "add %[x1], %[x], %[left]\n"                                                                 \
-                "add %[x], %[x1], %[left]\n"                                                                 \
-                "ldr %[left], [%[p], %[b]]\n"                                                                \
-                "vldmia %[left], {s0-s3}\n"                                                                  \
-                "vldmia %[left], {s4-s7}\n"                                                                  \
-                EK_VFP_WALK_HALVES(EK_VFP_HALVES_##format, "vldmia %[x1]!, {s28}\n",                         \
-                    EK_VFP_ROUNDED(4, 5, 6, 7, 28), "add %[x1], %[x1], %[left]\n")                           \
-                EK_VFP_BOUND(EK_VFP_0_TO_7)                                                                  \
-                "ldr %[left], [%[p], %[y_step]]\n"                                                           \
-                "vstmia %[y], {s0-s3}\n"                                                                     \
-                "add %[y], %[y], %[left]\n"                                                                  \
-                "vstmia %[y], {s4-s7}\n"                                                                     \
-                "add %[y], %[y], %[left]\n"                                                                  \
-                EK_VFP_NEXT_TURN                                                                             \
-            : [x] "+&r"(x), [y] "+&r"(y), [x0] "=&r"(x0), [x1] "=&r"(x1), [w0] "=&r"(w0), [row] "=&r"(row),  \
-            [column] "=&r"(column), [left] "=&r"(left)                                                       \
-            : EK_VFP_INPUTS                                                                                  \
-            : EK_VFP_REGISTERS, "cc", "memory");                                                             \
-    }
 /* clang-format on */
+#define EK_VFP_WALK_HALVES_X2(halves)                                                                        \
+    EK_VFP_WALK_HALVES(halves, "vldmia %[x1]!, {s28}\n", EK_VFP_ROUNDED(4, 5, 6, 7, 28), EK_VFP_X1_ADD)
+#define EK_VFP_DEFINE_HALVES(format)                                                                         \
+    EK_VFP_ONE_PIXEL(format##_dots, uint16_t, "s0-s3",                                                       \
+        EK_VFP_WALK_HALVES(EK_VFP_HALVES_##format, "", "", ""), EK_VFP_0_TO_3)                               \
+    EK_VFP_TWO_PIXELS(format##_dots, uint16_t, "s0-s3", "s4-s7",                                             \
+        EK_VFP_WALK_HALVES_X2(EK_VFP_HALVES_##format), EK_VFP_0_TO_7)
 EK_VFP_DEFINE_HALVES(bf16)
 EK_VFP_DEFINE_HALVES(f16)
 
@@ -426,112 +385,38 @@ EK_VFP_DEFINE_OUTPUTS(f32, float)
 EK_VFP_DEFINE_OUTPUTS(bf16, uint16_t)
 EK_VFP_DEFINE_OUTPUTS(f16, uint16_t)
 
+/* clang-format off */
 /* Eight channels of each pixel, which have weights of their own, one tap behind the other. Runs are taps here, and
  * x_run is what lies between their starts.
  *
  * Operands   x0 x1 the pixels, w0 weights, row rows left, column taps left, left distances
  * Products   s0-s7 sums of the first pixel, s8-s15 of the second, s16-s23 weights, s24-s31 inputs */
-static EK_VFP_SHARED void ek_channels_f32_vfp(
-    const float *x, const float *w, float *y, struct ek_pixels_vfp *p)
-{
-    const float *x0, *w0;
-    int32_t row, column, left;
-    /* clang-format off */
-    __asm__ volatile(
-        "0:\n" /* a pixel */
-            "mov %[x0], %[x]\n"
-            "ldr %[left], [%[p], %[x_step]]\n"
-            "add %[x], %[x], %[left]\n"
-            "ldr %[left], [%[p], %[b]]\n"
-            "vldmia %[left], {s0-s7}\n"
-            "mov %[w0], %[w]\n"
-            "ldr %[row], [%[p], %[rows]]\n"
-            "cmp %[row], #0\n"
-            "ble 3f\n"
-            "1:\n" /* a row */
-                "ldr %[left], [%[p], %[x_run]]\n"
-                "ldr %[column], [%[p], %[runs]]\n"
-                "2:\n" /* a tap */
-                    "vldmia %[w0]!, {s16-s23}\n"
-                    "vldmia %[x0], {s24-s31}\n"
-                    "add %[x0], %[x0], %[left]\n"
-                    EK_VFP_TERM(0, 16, 24) EK_VFP_TERM(1, 17, 25) EK_VFP_TERM(2, 18, 26) EK_VFP_TERM(3, 19, 27)
-                    EK_VFP_TERM(4, 20, 28) EK_VFP_TERM(5, 21, 29) EK_VFP_TERM(6, 22, 30) EK_VFP_TERM(7, 23, 31)
-                    "subs %[column], %[column], #1\n"
-                    "bne 2b\n"
-                "ldrd %[left], %[column], [%[p], %[x_row]]\n"
-                "add %[x0], %[x0], %[left]\n"
-                "add %[w0], %[w0], %[column]\n"
-                "subs %[row], %[row], #1\n"
-                "bne 1b\n"
-            "3:\n"
-            EK_VFP_BOUND(EK_VFP_0_TO_7)
-            "ldr %[left], [%[p], %[y_step]]\n"
-            "vstmia %[y], {s0-s7}\n"
-            "add %[y], %[y], %[left]\n"
-            EK_VFP_NEXT_TURN
-        : [x] "+&r"(x), [y] "+&r"(y), [x0] "=&r"(x0), [w0] "=&r"(w0), [row] "=&r"(row),
-        [column] "=&r"(column), [left] "=&r"(left)
-        : EK_VFP_INPUTS
-        : EK_VFP_REGISTERS, "cc", "memory");
-    /* clang-format on */
-}
-
-/* The same for two pixels a turn. */
-static EK_VFP_SHARED void ek_channels_f32_vfp_x2(
-    const float *x, const float *w, float *y, struct ek_pixels_vfp *p)
-{
-    const float *x0, *x1, *w0;
-    int32_t row, column, left;
-    /* clang-format off */
-    __asm__ volatile(
-        "0:\n" /* two pixels */
-            "mov %[x0], %[x]\n"
-            "ldr %[left], [%[p], %[x_step]]\n"
-            "add %[x1], %[x], %[left]\n"
-            "add %[x], %[x1], %[left]\n"
-            "ldr %[left], [%[p], %[b]]\n"
-            "vldmia %[left], {s0-s7}\n"
-            "vldmia %[left], {s8-s15}\n"
-            "mov %[w0], %[w]\n"
-            "ldr %[row], [%[p], %[rows]]\n"
-            "cmp %[row], #0\n"
-            "ble 3f\n"
-            "1:\n" /* a row */
-                "ldr %[left], [%[p], %[x_run]]\n"
-                "ldr %[column], [%[p], %[runs]]\n"
-                "2:\n" /* a tap */
-                    "vldmia %[w0]!, {s16-s23}\n"
-                    "vldmia %[x0], {s24-s31}\n"
-                    "add %[x0], %[x0], %[left]\n"
-                    EK_VFP_TERM(0, 16, 24) EK_VFP_TERM(1, 17, 25) EK_VFP_TERM(2, 18, 26) EK_VFP_TERM(3, 19, 27)
-                    EK_VFP_TERM(4, 20, 28) EK_VFP_TERM(5, 21, 29) EK_VFP_TERM(6, 22, 30) EK_VFP_TERM(7, 23, 31)
-                    "vldmia %[x1], {s24-s31}\n"
-                    "add %[x1], %[x1], %[left]\n"
-                    EK_VFP_TERM(8, 16, 24) EK_VFP_TERM(9, 17, 25) EK_VFP_TERM(10, 18, 26) EK_VFP_TERM(11, 19, 27)
-                    EK_VFP_TERM(12, 20, 28) EK_VFP_TERM(13, 21, 29) EK_VFP_TERM(14, 22, 30) EK_VFP_TERM(15, 23, 31)
-                    "subs %[column], %[column], #1\n"
-                    "bne 2b\n"
-                "ldrd %[left], %[column], [%[p], %[x_row]]\n"
-                "add %[x0], %[x0], %[left]\n"
-                "add %[x1], %[x1], %[left]\n"
-                "add %[w0], %[w0], %[column]\n"
-                "subs %[row], %[row], #1\n"
-                "bne 1b\n"
-            "3:\n"
-            EK_VFP_BOUND(EK_VFP_0_TO_15)
-            "ldr %[left], [%[p], %[y_step]]\n"
-            "vstmia %[y], {s0-s7}\n"
-            "add %[y], %[y], %[left]\n"
-            "vstmia %[y], {s8-s15}\n"
-            "add %[y], %[y], %[left]\n"
-            EK_VFP_NEXT_TURN
-        : [x] "+&r"(x), [y] "+&r"(y), [x0] "=&r"(x0), [x1] "=&r"(x1), [w0] "=&r"(w0), [row] "=&r"(row),
-        [column] "=&r"(column), [left] "=&r"(left)
-        : EK_VFP_INPUTS
-        : EK_VFP_REGISTERS, "cc", "memory");
-    /* clang-format on */
-}
+#define EK_VFP_TAP(x, a, b, c, d, e, f, g, h)                                                                \
+    "vldmia %[" #x "], {s24-s31}\n"                                                                          \
+    "add %[" #x "], %[" #x "], %[left]\n"                                                                    \
+    EK_VFP_TERM(a, 16, 24) EK_VFP_TERM(b, 17, 25) EK_VFP_TERM(c, 18, 26) EK_VFP_TERM(d, 19, 27)              \
+    EK_VFP_TERM(e, 20, 28) EK_VFP_TERM(f, 21, 29) EK_VFP_TERM(g, 22, 30) EK_VFP_TERM(h, 23, 31)
+#define EK_VFP_WALK_CHANNELS(x1_tap, x1_add)                                                                 \
+    "mov %[w0], %[w]\n"                                                                                      \
+    "ldr %[row], [%[p], %[rows]]\n"                                                                          \
+    "cmp %[row], #0\n"                                                                                       \
+    "ble 3f\n"                                                                                               \
+    "1:\n" /* a row */                                                                                       \
+        "ldr %[left], [%[p], %[x_run]]\n"                                                                    \
+        "ldr %[column], [%[p], %[runs]]\n"                                                                   \
+        "2:\n" /* a tap */                                                                                   \
+            "vldmia %[w0]!, {s16-s23}\n"                                                                     \
+            EK_VFP_TAP(x0, 0, 1, 2, 3, 4, 5, 6, 7)                                                           \
+            x1_tap                                                                                           \
+            "subs %[column], %[column], #1\n"                                                                \
+            "bne 2b\n"                                                                                       \
+        EK_VFP_NEXT_ROW(x1_add)                                                                              \
+    "3:\n"
+/* clang-format on */
+#define EK_VFP_X1_TAP EK_VFP_TAP(x1, 8, 9, 10, 11, 12, 13, 14, 15)
+#define EK_VFP_WALK_CHANNELS_X2 EK_VFP_WALK_CHANNELS(EK_VFP_X1_TAP, EK_VFP_X1_ADD)
+EK_VFP_ONE_PIXEL(channels_f32, float, "s0-s7", EK_VFP_WALK_CHANNELS("", ""), EK_VFP_0_TO_7)
+EK_VFP_TWO_PIXELS(channels_f32, float, "s0-s7", "s8-s15", EK_VFP_WALK_CHANNELS_X2, EK_VFP_0_TO_15)
 
 /* Eight channels of so many pixels. */
 static EK_VFP_SHARED void ek_eight_f32_vfp(

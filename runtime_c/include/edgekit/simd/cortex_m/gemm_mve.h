@@ -25,18 +25,9 @@ struct ek_two_pixels {
     int32_t lo;
     int32_t hi;
 };
-EK_ASSEMBLY_OFFSET(struct ek_two_pixels, b, 0);
-EK_ASSEMBLY_OFFSET(struct ek_two_pixels, m, 4);
-EK_ASSEMBLY_OFFSET(struct ek_two_pixels, y0, 8);
-EK_ASSEMBLY_OFFSET(struct ek_two_pixels, y1, 12);
-EK_ASSEMBLY_OFFSET(struct ek_two_pixels, x0, 16);
-EK_ASSEMBLY_OFFSET(struct ek_two_pixels, x1, 20);
-EK_ASSEMBLY_OFFSET(struct ek_two_pixels, e, 24);
-EK_ASSEMBLY_OFFSET(struct ek_two_pixels, blocks, 28);
-EK_ASSEMBLY_OFFSET(struct ek_two_pixels, w, 32);
-EK_ASSEMBLY_OFFSET(struct ek_two_pixels, zero, 36);
-EK_ASSEMBLY_OFFSET(struct ek_two_pixels, outputs, 40);
-EK_ASSEMBLY_OFFSET(struct ek_two_pixels, lo, 44);
+EK_ASSEMBLY_OFFSETS(struct ek_two_pixels, 0, b, m, y0, y1);
+EK_ASSEMBLY_OFFSETS(struct ek_two_pixels, 16, x0, x1, e, blocks);
+EK_ASSEMBLY_OFFSETS(struct ek_two_pixels, 32, w, zero, outputs, lo);
 EK_ASSEMBLY_OFFSET(struct ek_two_pixels, hi, 48);
 
 /* A block of cells, times the weights of four outputs. */

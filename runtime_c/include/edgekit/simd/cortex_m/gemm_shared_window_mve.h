@@ -20,15 +20,9 @@ struct ek_pair {
     int32_t pairs; /* side by side, 1 or more: counted down to 0 */
     int32_t advance; /* from the cells of a pair to those of the next one */
 };
-EK_ASSEMBLY_OFFSET(struct ek_pair, first, 0);
-EK_ASSEMBLY_OFFSET(struct ek_pair, second, 4);
-EK_ASSEMBLY_OFFSET(struct ek_pair, constant, 8);
-EK_ASSEMBLY_OFFSET(struct ek_pair, shift, 12);
+EK_ASSEMBLY_OFFSETS(struct ek_pair, 0, first, second, constant, shift);
 EK_ASSEMBLY_OFFSET(struct ek_pair, of, 16);
-EK_ASSEMBLY_OFFSET(struct ek_pair, rows, 68);
-EK_ASSEMBLY_OFFSET(struct ek_pair, skip, 72);
-EK_ASSEMBLY_OFFSET(struct ek_pair, r0, 76);
-EK_ASSEMBLY_OFFSET(struct ek_pair, r1, 80);
+EK_ASSEMBLY_OFFSETS(struct ek_pair, 68, rows, skip, r0, r1);
 EK_ASSEMBLY_OFFSET(struct ek_pair, pairs, 84);
 EK_ASSEMBLY_OFFSET(struct ek_pair, advance, 88);
 

@@ -26,14 +26,8 @@ struct ek_pixel_pair {
     int32_t
         step; /* bytes from the results of the first pixel to those of the second; 0 computes one pixel twice */
 };
-EK_ASSEMBLY_OFFSET(struct ek_pixel_pair, w, 0);
-EK_ASSEMBLY_OFFSET(struct ek_pixel_pair, b, 4);
-EK_ASSEMBLY_OFFSET(struct ek_pixel_pair, m, 8);
-EK_ASSEMBLY_OFFSET(struct ek_pixel_pair, e, 12);
-EK_ASSEMBLY_OFFSET(struct ek_pixel_pair, offset, 16);
-EK_ASSEMBLY_OFFSET(struct ek_pixel_pair, depth, 20);
-EK_ASSEMBLY_OFFSET(struct ek_pixel_pair, outputs, 24);
-EK_ASSEMBLY_OFFSET(struct ek_pixel_pair, shift, 28);
+EK_ASSEMBLY_OFFSETS(struct ek_pixel_pair, 0, w, b, m, e);
+EK_ASSEMBLY_OFFSETS(struct ek_pixel_pair, 16, offset, depth, outputs, shift);
 EK_ASSEMBLY_OFFSET(struct ek_pixel_pair, step, 32);
 
 /* Brings bytes of two pixels, whole fours, side by side. `to` may be before `a` by three bytes for each number, or less,
