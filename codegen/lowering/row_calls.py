@@ -55,10 +55,16 @@ class RowAxis:
     at: int  # in an array
     unit: int  # what the parameter counts for each row
     height: int
-    rows: Mapping[int, int]  # elements of a row, by operand
-    dims: Mapping[int, int]  # ... and the dimension that counts its rows
+    rows: Mapping[int, int]  # elements from one row to the next, by operand
+    dims: Mapping[int, int]  # the dimension that counts rows, of operands that lie row by row
+    whole_tensors: frozenset[str]  # other operands that are no constants: they must be there before
     window: int | None  # the operand that windows read
     carried: Mapping[int, int]  # operands in whose place blocks behind the first one read a result
+
+    @property
+    def is_spread(self) -> bool:
+        """Does a row of the result lie between others, so that it must exist whole?"""
+        return self.own not in self.dims
 
     @property
     def own(self) -> int:
@@ -67,7 +73,7 @@ class RowAxis:
 
     @cached_property
     def layer(self) -> RowLayer:
-        reads = tuple(self.read(i) for i in self.rows if i != self.own)
+        reads = tuple(self.read(i) for i in self.dims if i != self.own)
         return RowLayer(self.whole.args[self.own].name, self.height, reads)
 
     def row_bytes(self, i: int) -> int:
@@ -158,7 +164,7 @@ class RowAxis:
         if self.window is not None:
             params |= {"in_h": shape.read, "pad_top": shape.pad}
         args = list(self.asked.args)
-        for i in self.rows:
+        for i in self.dims:
             rows = shape.read if i == self.window else shape.rows
             args[i] = self.with_rows(args[i], i, rows)
         return replace(
@@ -225,21 +231,24 @@ def _cut(
         step = split.steps.get(name, "")
         if i in carried or i in carried.values():
             continue
-        if arg.value.data is not None:
-            if step and (step == "window" or per_index(call, split.axis, at, step)):
-                return None  # a constant image
+        if " each " in step or (step == "window" and _image_height(arg, call) is None):
+            return None
+        if step == "window":
+            rows[i], dims[i] = arg.type.size // arg.type.shape[1], 1
             continue
-        dim = _image_height(arg, call) if step == "window" else _row_dimension(arg.type.shape)
-        if dim is None or not step or " each " in step:
-            return None
-        rows[i], dims[i] = arg.type.size // arg.type.shape[dim], dim
-        if step != "window" and (
-            arg.type.shape[dim] != height or rows[i] != per_index(call, split.axis, at, step) * unit
-        ):
-            return None
+        size = per_index(call, split.axis, at, step) * unit if step else 0
+        dim = _row_dimension(arg.type.shape)
+        if size and arg.value.data is not None:
+            return None  # a constant image
+        if size:
+            rows[i] = size
+        if size and dim is not None and (arg.type.shape[dim], size * height) == (height, arg.type.size):
+            dims[i] = dim
     window = next((i for i, name in enumerate(names) if i in rows and split.steps[name] == "window"), None)
-    axis = RowAxis(asked, call, target, split.axis, at, unit, height, rows, dims, window, carried)
-    return axis if all(read.rows > read.pad for read in axis.layer.reads) else None
+    others = (call.args[i] for i in range(len(names)) if not {i} & {*dims, *carried, *carried.values()})
+    whole = frozenset(arg.name for arg in others if arg.value.data is None)
+    axis = RowAxis(asked, call, target, split.axis, at, unit, height, rows, dims, whole, window, carried)
+    return axis if axis.own in rows and all(read.rows > read.pad for read in axis.layer.reads) else None
 
 
 def _row_dimension(shape: Sequence[int]) -> int | None:
@@ -255,4 +264,5 @@ def _image_height(arg: Arg, call: Call) -> int | None:
     batch, height, width, channels = arg.type.shape if arg.type.rank == 4 else (0, 0, 0, 0)
     dense = {"step_h": width * channels, "step_w": channels, "step_c": 1}
     is_dense = all(call.params.get(name, step) == step for name, step in dense.items())
-    return 1 if batch == 1 and is_dense and call.params.get("in_h") == height else None
+    is_image = batch == 1 and is_dense and call.params.get("in_h") == height and arg.value.data is None
+    return 1 if is_image else None

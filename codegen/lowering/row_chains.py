@@ -122,10 +122,16 @@ class ChainFinder:
         axes = [axis for axis in self.axes[start:end] if axis]
         if len(axes) < end - start or len(axes) < 2:
             return None
-        exits = frozenset(
+        made = {axis.layer.result for axis in axes}
+        if any(self._sharing.root(name)[0] in made for axis in axes for name in axis.whole_tensors):
+            return None
+        spread = {axis.layer.result for axis in axes if axis.is_spread}
+        if any(read.tensor in spread for axis in axes for read in axis.layer.reads):
+            return None
+        exits = spread.union(
             axis.layer.result for i, axis in enumerate(axes, start) if self._is_read_outside(i, end)
         )
-        plan = schedule([axis.layer for axis in axes], exits, period)
+        plan = schedule([axis.layer for axis in axes], frozenset(exits), period)
         if not plan or not all(self._has_its_end(axis, plan) for axis in axes):
             return None
         found = []
@@ -136,7 +142,7 @@ class ChainFinder:
             if (calls := self._calls[key]) is None:
                 return None
             found.append(calls)
-        overlaps = tuple(self._overlaps(axes, plan, exits, start, end))
+        overlaps = tuple(self._overlaps(axes, plan, frozenset(exits), start, end))
         passing = (name for name, ring in plan.rings.items() if ring.is_transient)
         transient = frozenset(name for name in passing if name not in self.ends)
         loop = RowLoop(tuple(axis.layer.result for axis in axes), plan.iterations, transient, overlaps)
@@ -181,15 +187,16 @@ class ChainFinder:
     ) -> Iterator[tuple[str, str, int]]:
         """Which results may lie over which inputs that nothing reads afterwards, and how far."""
         inputs: dict[str, list[tuple[int, RowRead, int]]] = {}
+        whole = {name for axis in axes for name in axis.whole_tensors}
         for k, axis in enumerate(axes):
-            for i in axis.rows:
+            for i in axis.dims:
                 name = axis.whole.args[i].name
                 life = self.lifetimes.get(name)
-                if life and life.first < start and life.last < end and i != axis.own:
+                if name not in whole and life and life.first < start and life.last < end and i != axis.own:
                     inputs.setdefault(name, []).append((k, axis.read(i), axis.rows[i]))
         for k, axis in enumerate(axes):
             own = axis.layer.result
-            if own not in exits or own not in self.lifetimes:
+            if own not in exits or own not in self.lifetimes or axis.is_spread:
                 continue
             row = axis.row_bytes(axis.own)
             for name, found in inputs.items():
@@ -218,6 +225,7 @@ class ChainFinder:
             if life.first < end and life.last >= start and root not in inside
         )
         passing = [block.call.scratch for block in calls]
+        rings: dict[str, int] = {}  # of transient results
         for i, axis in enumerate(axes):
             if (name := axis.layer.result) not in inside:
                 continue
@@ -227,6 +235,10 @@ class ChainFinder:
             if name in loop.transient:
                 last = self.lifetimes[name].last - start
                 passing[i : last + 1] = [each + bytes for each in passing[i : last + 1]]
+                inputs = (calls[i].call.args[k].name for k in calls[i].call.inplace)
+                dying = (rings[at] for at in inputs if at in rings and self.lifetimes[at].last == start + i)
+                passing[i] -= min(bytes, max(dying, default=0))
+                rings[name] = bytes
             else:
                 always += bytes
         saved = 0

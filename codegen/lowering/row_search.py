@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from math import inf
 
 from edgekit.codegen.lowering.row_chains import Chain, ChainFinder
-from edgekit.codegen.lowering.row_views import with_rings_viewed, without_renaming
+from edgekit.codegen.lowering.row_views import in_row_order, with_rings_viewed, without_renaming
 from edgekit.codegen.memory.sharing import LoweredLayer, Ports
 from edgekit.core.ir import Graph
 from edgekit.core.target import Target
@@ -56,7 +56,7 @@ class RowSearch:
 
     @staticmethod
     def of(graph: Graph, layers: Sequence[LoweredLayer], target: Target, ports: Ports) -> RowSearch:
-        return RowSearch(ChainFinder(graph, without_renaming(graph, layers), target, ports))
+        return RowSearch(ChainFinder(graph, in_row_order(without_renaming(graph, layers)), target, ports))
 
     def least(self, share: float | None = None) -> RowPlan:
         """The plan with the lowest peak that can be had for so many more instructions."""

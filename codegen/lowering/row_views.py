@@ -34,6 +34,26 @@ def without_renaming(graph: Graph, layers: Sequence[LoweredLayer]) -> list[Lower
     return kept[::-1]
 
 
+def in_row_order(layers: Sequence[LoweredLayer]) -> list[LoweredLayer]:
+    """The layers, in an order in which none stands between two others of which one reads the other's result,
+    unless it has to: what a loop could hold is in a row."""
+    found = list(layers)
+    for i in range(len(found)):
+        at = i
+        while at > 0 and at + 1 < len(found) and _may_go_first(*found[at - 1 : at + 2]):
+            found[at - 1], found[at] = found[at], found[at - 1]
+            at -= 1
+    return found
+
+
+def _may_go_first(before: LoweredLayer, layer: LoweredLayer, after: LoweredLayer) -> bool:
+    """May a layer be computed before the one in front of it, which makes what the one behind it reads?"""
+    if any(each.guards or not isinstance(each.steps[0], Call) for each in (before, layer) if each.steps):
+        return False
+    made = {arg.name for step in before.steps for arg in operands(step)[1]}
+    return bool(before.steps and layer.steps and made & {*reads(after)} and not made & {*reads(layer)})
+
+
 def last_rows(graph: Graph, layers: Sequence[LoweredLayer]) -> Mapping[str, int]:
     """Bytes of results of which nothing is read but these last ones."""
     found: dict[str, int] = {}

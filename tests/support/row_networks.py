@@ -8,9 +8,13 @@ from edgekit.core.ir import Graph
 from edgekit.core.ops.arithmetic import Add
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.matmul import MatMul
 from edgekit.core.ops.recurrent import Gru, Lstm, Rnn
 from edgekit.core.ops.reshape import Reshape
 from edgekit.core.ops.slice import Slice
+from edgekit.core.ops.softmax import Softmax
+from edgekit.core.ops.transpose import Transpose
+from edgekit.core.passes.simplify import simplify
 
 _SAME = (1, 1, 1, 1)
 
@@ -76,3 +80,20 @@ def _recurrent(net: Net, x: str, steps: int, inputs: int) -> tuple[str, int]:
     more += [net.random(size)] * (kind == 1)
     y, *_ = net.add(layer, x, *(net.const(each, net.dtype.numpy) for each in more))
     return net(Reshape((steps, size)), y), size
+
+
+def random_attention_network(seed: int) -> Graph:
+    """Floats: heads of attention over random sizes, and a layer behind them."""
+    net = Net(seed=seed)
+    tokens, heads, size = (int(net.rng.integers(low, high)) for low, high in ((5, 20), (2, 6), (3, 9)))
+    width = heads * size
+    x = net.x(tokens, width)
+
+    def projected(*order: int) -> str:
+        made = net(Dense(), x, net.random(width, width) / 2, net.random(width))
+        return net(Transpose(order), net(Reshape((tokens, heads, size)), made))
+
+    scores = net(Softmax(), net(MatMul(), projected(1, 0, 2), projected(1, 2, 0)))
+    y = net(Transpose((1, 0, 2)), net(MatMul(), scores, projected(1, 0, 2)))
+    y = net(Dense(), net(Reshape((tokens, width)), y), net.random(3, width), net.random(3), name="y")
+    return simplify(net.done(y).with_name(f"heads{seed}"))
