@@ -11,7 +11,7 @@ from edgekit.core.errors import EdgeKitError
 from edgekit.core.ops.cast import Cast
 from edgekit.core.ops.expand import Expand
 from edgekit.core.ops.gather import Gather
-from edgekit.core.ops.logic import Where
+from edgekit.core.ops.logic import Less, Where
 from edgekit.core.ops.pad import Pad
 from edgekit.core.ops.slice import Slice
 from edgekit.core.types import Array, DType
@@ -98,6 +98,13 @@ def repetition(index: Array, size: int) -> int:
     """How many times each of that many cells is named in turn; 0 where the indices are something else."""
     times = len(index) // size if size else 0
     return times if times and np.array_equal(index, np.arange(size * times) // times) else 0
+
+
+def reverse_sequence(x: Tensor, lengths: Tensor, batch: int, time: int) -> Tensor:
+    """The first `lengths[b]` steps of each sequence in reverse; the others stay."""
+    steps = lengths.new(np.arange(x.shape[time]).reshape([-1 if i == time else 1 for i in range(x.rank)]))
+    ends = cast(lengths, DType.S64).reshape(*(n if i == batch else 1 for i, n in enumerate(x.shape)))
+    return x.apply(Gather(time), where(steps.apply(Less(), ends), ends - 1 - steps, steps))
 
 
 def pad(x: Tensor, before: Sequence[int], after: Sequence[int], mode: str, value: Operand = 0) -> Tensor:

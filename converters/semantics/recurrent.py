@@ -1,19 +1,27 @@
-"""RNN, GRU and LSTM as ONNX has them: the plain ones are one operator, all others are unrolled over time."""
+"""RNN, GRU and LSTM as ONNX has them: the plain ones are one operator, all others are unrolled over time.
+
+Sequences that end early need no unrolling: a plain layer goes on to the last step, and what it makes
+behind the end of a sequence is not read.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from edgekit.converters.semantics.compose import dense
-from edgekit.converters.semantics.movement import part, where
+from edgekit.converters.semantics.movement import part, reverse_sequence, where
 from edgekit.converters.tensor import Tensor, concat
+from edgekit.core.ops.gather import Gather
 from edgekit.core.ops.logic import Less
 from edgekit.core.ops.matmul import MatMul
 from edgekit.core.ops.recurrent import Gru, Lstm, Rnn
+from edgekit.core.types import Array
 
+_SATURATED = 20.0  # a sigmoid of it is 1 in float32
+_ANY_STATE = 1e4  # what a state may add to a gate, where weights or the first state are not known
 Result = tuple[Tensor, Tensor, "Tensor | None"]  # y [T, B, H], the last state, the last cells
 
 
@@ -55,7 +63,19 @@ class RecurrentLayer:
     def is_plain(self, *activations: str) -> bool:
         """Is there nothing that the operators leave to unrolling?"""
         names = tuple(a.name for a in self.activations)
-        return names == activations and self.clip is None and self.peepholes is None and self.lengths is None
+        return names == activations and self.clip is None and self.peepholes is None
+
+    def without_lengths(self) -> RecurrentLayer:
+        """The layer over all steps, forward: sequences that it would go through in reverse are reversed."""
+        if not self.reverse or self.lengths is None:
+            return replace(self, lengths=None)
+        return replace(self, lengths=None, reverse=False, x=reverse_sequence(self.x, self.lengths, 1, 0))
+
+    def inside(self) -> Tensor:
+        """Which steps a sequence has: [T, B, 1]."""
+        assert self.lengths is not None, "all sequences have all steps"
+        steps = self.lengths.like(np.arange(self.x.shape[0]).reshape(-1, 1, 1))
+        return steps.apply(Less(), self.lengths.reshape(1, self.lengths.type.size, 1))
 
     def gates(self, bias: Tensor) -> Tensor:
         """What the input adds to each gate, for all steps at once."""
@@ -90,6 +110,8 @@ def rnn(layer: RecurrentLayer) -> Result:
     gates = layer.gates(layer.input_bias + layer.state_bias)
     (f,) = layer.activations
     if layer.is_plain("tanh") or layer.is_plain("relu"):
+        if layer.lengths is not None:
+            return _with_ends(layer, layer.lengths, *rnn(layer.without_lengths()))
         y, h = gates.apply_all(Rnn(layer.reverse, f.name), layer.r, layer.h)
         return y, h, None
 
@@ -107,6 +129,8 @@ def gru(layer: RecurrentLayer, reset_after: bool) -> Result:
     )
     gates = layer.gates(layer.input_bias + inner)
     if layer.is_plain("sigmoid", "tanh"):
+        if layer.lengths is not None:
+            return _with_ends(layer, layer.lengths, *gru(layer.without_lengths(), reset_after))
         y, h = gates.apply_all(Gru(layer.reverse, reset_after), layer.r, layer.h, bias)
         return y, h, None
     f, g = layer.activations
@@ -126,7 +150,14 @@ def lstm(layer: RecurrentLayer, input_forget: bool) -> Result:
     n = layer.size
     gates = layer.gates(layer.input_bias + layer.state_bias)
     if layer.is_plain("sigmoid", "tanh", "tanh") and not input_forget:
-        return layer.lstm(gates)
+        if layer.lengths is None:
+            return layer.lstm(gates)
+        forward = layer.without_lengths()
+        own = forward.gates(layer.input_bias + layer.state_bias)
+        y, h, _ = forward.lstm(own)
+        # A layer of its own for the cells, which is not there where these are not read.
+        cells = forward.lstm(where(layer.inside(), own, own.like(_holding(layer))))[2]
+        return _with_ends(layer, layer.lengths, y, h, cells)
     f, g, last = layer.activations
     p = layer.peepholes
     p_i, p_o, p_f = (None,) * 3 if p is None else (part(p, 0, i * n, n) for i in range(3))
@@ -144,6 +175,26 @@ def lstm(layer: RecurrentLayer, input_forget: bool) -> Result:
         return gate(1, a, p_o, c) * last(c), c  # ONNX Runtime does not clip the cells either
 
     return _unrolled(layer, gates, step)
+
+
+def _with_ends(layer: RecurrentLayer, lengths: Tensor, y: Tensor, h: Tensor, c: Tensor | None) -> Result:
+    """What a layer makes of sequences of these lengths, from what the one without lengths makes."""
+    states = concat([layer.h.reshape(1, *layer.h.shape), y], 0)
+    last = states.apply(Gather(0), lengths.reshape(1, lengths.type.size, 1)).reshape(*layer.h.shape)
+    y = where(layer.inside(), y, 0)
+    return reverse_sequence(y, lengths, 1, 0) if layer.reverse else y, last, c
+
+
+def _holding(layer: RecurrentLayer) -> Array:
+    """Gates [4 H] that keep cells as they are: nothing comes in, and nothing is forgotten, whatever a state
+    adds, whose numbers are at most 1 behind the first step."""
+    r = layer.r.data
+    if r is None or layer.h.data is None:
+        most = _ANY_STATE
+    else:
+        most = float(np.abs(r).sum(axis=1).max(initial=0) * max(1, np.abs(layer.h.data).max(initial=0)))
+    most += _SATURATED
+    return most * np.repeat([-1, 0, 1, 0], layer.size)
 
 
 Step = Callable[[Tensor, Tensor, "Tensor | None"], tuple[Tensor, "Tensor | None"]]

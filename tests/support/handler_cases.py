@@ -67,7 +67,9 @@ def computed(package: ModuleType, case: Case) -> list[Array]:
 
     settings = {key: placed(part) for key, part in case.settings.items()}
     made = handlers(package)[case.kind](*map(placed, case.operands), **settings)
-    names = [t.name if isinstance(t, Tensor) else builder.const(np.asarray(t)) for t in tensors(made)]
+    several = (each if isinstance(each, list) else [each] for each in tensors(made))
+    given = [t for part in several for t in part if t is not None]
+    names = [t.name if isinstance(t, Tensor) else builder.const(np.asarray(t)) for t in given]
     found = simulate.run(builder.graph("net", list(inputs), list(dict.fromkeys(names))), inputs)
     return [found[name] for name in names]
 

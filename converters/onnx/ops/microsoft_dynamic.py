@@ -122,6 +122,10 @@ class _DynamicLayer(RecurrentLayer):
     weights: _Bytes
     state_weights: _Bytes
 
+    def is_plain(self, *activations: str) -> bool:
+        """Sequences share the scale of a state, so that each has to stop at its end."""
+        return super().is_plain(*activations) and self.lengths is None
+
     def input_products(self, x: Tensor) -> Tensor:
         return self.weights.products(x)
 

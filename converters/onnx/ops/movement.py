@@ -10,9 +10,6 @@ from edgekit.converters.semantics.onnx import movement as shared
 from edgekit.converters.semantics.selected_rows import check_end, filled
 from edgekit.converters.tensor import Operand, Tensor, concat, scalar
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ops.gather import Gather
-from edgekit.core.ops.logic import Less
-from edgekit.core.types import DType
 
 
 def Concat(*xs: Tensor, axis: int = 1) -> Tensor:
@@ -103,7 +100,4 @@ def Trilu(x: Tensor, k: Tensor | None = None, *, upper: int = 1) -> Tensor:
 
 def ReverseSequence(x: Tensor, lengths: Tensor, *, batch_axis: int = 1, time_axis: int = 0) -> Tensor:
     """The first `lengths[b]` steps of batch b in reverse; the others stay."""
-    time, batch = x.axis(time_axis), x.axis(batch_axis)
-    steps = lengths.new(np.arange(x.shape[time]).reshape([-1 if i == time else 1 for i in range(x.rank)]))
-    ends = movement.cast(lengths, DType.S64).reshape(*(n if i == batch else 1 for i, n in enumerate(x.shape)))
-    return x.apply(Gather(time), where(steps.apply(Less(), ends), ends - 1 - steps, steps))
+    return movement.reverse_sequence(x, lengths, x.axis(batch_axis), x.axis(time_axis))

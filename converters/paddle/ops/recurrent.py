@@ -27,8 +27,6 @@ def rnn(
     is_test: bool = False,
 ) -> tuple[Tensor | list[Tensor] | None, ...]:
     """The first dimension is time. All weights come before all biases; what is dropped is not made."""
-    if sequence_length is not None:
-        raise EdgeKitError("E0205", "sequences of several lengths are not supported")
     weights, states = several(weight_list), several(pre_state)
     half = len(weights) // 2
     params = [p for i in range(0, half, 2) for p in (*weights[i : i + 2], *weights[half + i : half + i + 2])]
@@ -40,6 +38,7 @@ def rnn(
         "train": False,
         "bidirectional": is_bidirec,
         "batch_first": False,
+        "lengths": sequence_length,
     }
     if mode == "LSTM":
         y, *last = _torch.lstm(input, hx=states, **settings)

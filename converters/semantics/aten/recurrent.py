@@ -42,11 +42,23 @@ def lstm(
     train: bool,
     bidirectional: bool,
     batch_first: bool,
+    lengths: Tensor | None = None,
 ) -> tuple[Tensor, ...]:
     run = _partial(_shared.lstm, input_forget=False)
     functions = (_SIGMOID, _TANH, _TANH)
     return _stack(
-        x, run, functions, _LSTM_GATES, hx, params, has_biases, num_layers, train, bidirectional, batch_first
+        x,
+        run,
+        functions,
+        _LSTM_GATES,
+        hx,
+        params,
+        has_biases,
+        num_layers,
+        train,
+        bidirectional,
+        batch_first,
+        lengths,
     )
 
 
@@ -61,11 +73,23 @@ def gru(
     train: bool,
     bidirectional: bool,
     batch_first: bool,
+    lengths: Tensor | None = None,
 ) -> tuple[Tensor, ...]:
     run = _partial(_shared.gru, reset_after=True)
     functions = (_SIGMOID, _TANH)
     return _stack(
-        x, run, functions, _GRU_GATES, [hx], params, has_biases, num_layers, train, bidirectional, batch_first
+        x,
+        run,
+        functions,
+        _GRU_GATES,
+        [hx],
+        params,
+        has_biases,
+        num_layers,
+        train,
+        bidirectional,
+        batch_first,
+        lengths,
     )
 
 
@@ -80,6 +104,7 @@ def rnn_tanh(
     train: bool,
     bidirectional: bool,
     batch_first: bool,
+    lengths: Tensor | None = None,
 ) -> tuple[Tensor, ...]:
     return _stack(
         x,
@@ -93,6 +118,7 @@ def rnn_tanh(
         train,
         bidirectional,
         batch_first,
+        lengths,
     )
 
 
@@ -107,6 +133,7 @@ def rnn_relu(
     train: bool,
     bidirectional: bool,
     batch_first: bool,
+    lengths: Tensor | None = None,
 ) -> tuple[Tensor, ...]:
     return _stack(
         x,
@@ -120,6 +147,7 @@ def rnn_relu(
         train,
         bidirectional,
         batch_first,
+        lengths,
     )
 
 
@@ -135,6 +163,7 @@ def _stack(
     train: bool,
     bidirectional: bool,
     batch_first: bool,
+    lengths: Tensor | None = None,
 ) -> tuple[Tensor, ...]:
     """All layers: the result of the last one, then the last states of all layers and directions."""
     if x.rank == 2:  # one sequence, without a batch
@@ -157,7 +186,7 @@ def _stack(
             at = i * count + direction
             first = [part(h, 0, at, 1).reshape(*h.shape[1:]) for h in hx]
             layer = _layer(y, list(params[at * each : (at + 1) * each]), first, gates)
-            layer = replace(layer, reverse=direction == 1, activations=functions)
+            layer = replace(layer, reverse=direction == 1, activations=functions, lengths=lengths)
             result, *final = run(layer)
             parts.append(result)
             for kept, state in zip(ends, final, strict=False):

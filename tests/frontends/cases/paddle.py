@@ -1,16 +1,73 @@
 """Operators of PaddlePaddle that no exported net has."""
 
 import numpy as np
-from support.handler_cases import COLUMN, IMAGE, MASK, PLACES, ROWS, Known, X, Y, case, of_torch, rand, slid
+from support.handler_cases import (
+    COLUMN,
+    IMAGE,
+    MASK,
+    PLACES,
+    ROWS,
+    Case,
+    Known,
+    X,
+    Y,
+    case,
+    of_torch,
+    rand,
+    slid,
+)
+from support.tools import require_module
 
 from edgekit.converters.paddle import ops
-from edgekit.core.types import DType
+from edgekit.core.types import Array, DType
 
 PACKAGE = ops
 _bits = np.array([[0, 1, 0], [1, 1, 0]], np.bool_)
 _others = np.array([[0, 0, 1], [1, 0, 1]], np.bool_)
 _weights = rand(4, 2, 3, 3)
+
+
+def _of_several_lengths(mode: str) -> Case:
+    """Two layers of two directions, as torch computes packed sequences."""
+    gates, states = {"LSTM": (4, 2), "GRU": (3, 1), "RNN_TANH": (1, 1)}[mode]
+    size, lengths, x = 3, np.array([2, 5, 1], np.int32), rand(5, 3, 4)
+    pairs = [(gates * size, 4 if i < 2 else 2 * size) for i in range(4)]
+    weights = [rand(*shape, seed=i) for i, pair in enumerate(pairs) for shape in (pair, (pair[0], size))]
+    biases = [rand(gates * size, seed=i) for i in range(8)]
+
+    def expected() -> list[Array]:
+        torch = require_module("torch")
+        kind = getattr(torch.nn, mode.removesuffix("_TANH"))
+        net = kind(4, size, num_layers=2, bidirectional=True)
+        for i, names in enumerate(net.all_weights):
+            given = (*weights[2 * i : 2 * i + 2], *biases[2 * i : 2 * i + 2])
+            for name, data in zip(names, given, strict=True):
+                name.data = torch.from_numpy(data)
+        packed = torch.nn.utils.rnn.pack_padded_sequence(
+            torch.from_numpy(x), torch.from_numpy(lengths).long(), enforce_sorted=False
+        )
+        with torch.no_grad():
+            y, last = net(packed)
+        padded = torch.nn.utils.rnn.pad_packed_sequence(y)[0]
+        return [each.numpy() for each in (padded, *(last if mode == "LSTM" else [last]))]
+
+    return case(
+        "rnn",
+        x,
+        [Known(np.zeros((4, 3, size), np.float32))] * states,
+        [Known(one) for one in (*weights, *biases)],
+        lengths,
+        is_bidirec=True,
+        input_size=4,
+        hidden_size=size,
+        num_layers=2,
+        mode=mode,
+        expected=expected,
+    )
+
+
 CASES = (
+    *map(_of_several_lengths, ("LSTM", "GRU", "RNN_TANH")),
     case("stanh", X, expected=1.7159 * np.tanh(0.67 * X)),
     case(
         "hard_swish",
