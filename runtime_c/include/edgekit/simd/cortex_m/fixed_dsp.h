@@ -244,14 +244,13 @@ static EK_SHARED void ek_add_halves(
 /* The same for sums of two pixels, whose results are r1 apart. */
 #define EK_PAIR_STORE_BYTES(a, b) EK_STORE_BYTE(a) "strb.w " #b ",[r3,r1]\n"
 #define EK_PAIR_STORE_HALVES(a, b) EK_STORE_HALF(a) "strh.w " #b ",[r3,r1]\n"
+#define EK_PAIR_LAST(a, b)                                                                                   \
+    EK_DOWN(a, r12)                                                                                          \
+    EK_DOWN(b, r12) EK_PLUS(a, lr) EK_PLUS(b, lr) EK_NEAREST_HALF(a) EK_NEAREST_HALF(b)
 #define EK_PAIR_TFL(a, b)                                                                                    \
     EK_LOAD_MULTIPLIER                                                                                       \
     EK_HIGH(a)                                                                                               \
-    EK_HIGH(b)                                                                                               \
-    EK_LOAD_EXPONENT(r12)                                                                                    \
-    EK_AWAY(a)                                                                                               \
-    EK_AWAY(b) EK_DOWN(a, r12) EK_DOWN(b, r12) EK_PLUS(a, lr) EK_PLUS(b, lr) EK_NEAREST_HALF(a)              \
-        EK_NEAREST_HALF(b) EK_PAIR_STORE_BYTES(a, b)
+    EK_HIGH(b) EK_LOAD_EXPONENT(r12) EK_AWAY(a) EK_AWAY(b) EK_PAIR_LAST(a, b) EK_PAIR_STORE_BYTES(a, b)
 #define EK_PAIR_UP(a, b, t, u)                                                                               \
     EK_LOAD_UP(t, u)                                                                                         \
     EK_HIGH_AND("smmlar", a, u)                                                                              \
