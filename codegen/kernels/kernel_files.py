@@ -122,7 +122,7 @@ class Variant:
         """Its text: the sentences on it, and the code."""
         text = code(self.path.read_text(encoding="utf-8"))
         for old, new in self.changes.items():
-            text = re.sub(rf"\bek_{old}_", f"ek_{new}_", text)
+            text = re.sub(rf"\bek_{old}(?![a-z\d])", f"ek_{new}", text)
             text = re.sub(rf"\bEK_{old.upper()}_", f"EK_{new.upper()}_", text)
             text = re.sub(rf"\b(EK_RULE|EK_MATH_\w)\({old}\)", rf"\1({new})", text)
         return self.words + text

@@ -23,15 +23,18 @@ from edgekit.core.ops._strided import RANK, contiguous
 from edgekit.core.types import DType
 
 CALLS = ("matmul", "matmul_nt", "matmul_s8", "matmul_nt_s8")
-_PLACES = "a0 b0 rows inner columns a_row b_column"
+_PLACES = "a0 b0 rows inner columns a_row"
 
 
 def use(call: Call) -> GpuCall:
     is_int = call.kernel.endswith("_s8")
     dtype = DType.S8 if is_int else _floats.float_type(call)
     values = numbered(call, "n a_n b_n") | integers(call, _PLACES)
-    in_rows = "_nt" in call.kernel
-    values |= {"a_inner": 1, "b_inner": 1} if in_rows else integers(call, "a_inner b_inner")
+    b_row = integer(call, "b_row")
+    if "_nt" in call.kernel:
+        values |= {"a_inner": 1, "b_inner": 1, "b_column": b_row}
+    else:
+        values |= {"b_inner": b_row} | integers(call, "a_inner b_column")
     n, size = listed(call, "n"), integer(call, "rows") * integer(call, "columns")
     dense = [step * size for step in contiguous(n)]
     if integer(call, "y0") or any(

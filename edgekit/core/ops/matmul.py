@@ -101,9 +101,10 @@ class MatMul(Op):
         ):
             params: dict[str, Param] = {"n": sizes, "a_n": a_batch, "b_n": b_batch, "y_n": y_batch}
             params |= {"a0": a0, "b0": b0, "y0": y0, "rows": rows, "inner": inner, "columns": columns}
-            params |= {"a_row": a[-2], "b_column": b[-1]}
-            if kernel == "matmul":
-                params |= {"a_inner": a[-1], "b_inner": b[-2]}
+            if kernel == "matmul_nt":
+                params |= {"a_row": a[-2], "b_row": b[-1]}
+            else:
+                params |= {"a_row": a[-2], "a_inner": a[-1], "b_row": b[-2], "b_column": b[-1]}
             calls.append(
                 Call(
                     kernel=f"{kernel}_s8" if rule else kernel,

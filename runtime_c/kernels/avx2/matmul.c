@@ -13,8 +13,8 @@
 EK_INLINE void EK_FN_matrix(
     const EK_T *EK_RESTRICT a, const EK_T *EK_RESTRICT b, EK_T *EK_RESTRICT y, const struct EK_STRUCT *p)
 {
-    const struct ek_window_f32 s = {1, 1, p->inner, 0, 0, p->a_inner, 0, p->b_inner, EK_VF_LANES, 0,
-        p->columns, EK_ROWS_KIND, -EK_INF_f32, EK_INF_f32};
+    const struct ek_window_f32 s = {1, 1, p->inner, 0, 0, p->a_inner, 0, p->b_row, EK_VF_LANES, 0, p->columns,
+        EK_ROWS_KIND, -EK_INF_f32, EK_INF_f32};
     ek_parts_f32(a, b, 0, 0, y, p->a_row, p->columns, p->rows, 1, 0, p->columns, &s);
 }
 

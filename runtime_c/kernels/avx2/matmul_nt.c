@@ -33,7 +33,7 @@ EK_INLINE void EK_FN_tile(const float *EK_RESTRICT a, const float *EK_RESTRICT b
             sum[i][j] = ek_vf_set(0);
     }
     EK_UNROLLED_FOR(4, int32_t j = 0; j < EK_VF_COLUMNS; j++)
-        column[j] = j < columns ? b + j * p->b_column : b;
+        column[j] = j < columns ? b + j * p->b_row : b;
     for (; k + EK_VF_LANES <= p->inner; k += EK_VF_LANES)
         EK_FN_add(sum, row, column, k, EK_VF_LANES);
     if (k < p->inner)
@@ -51,9 +51,9 @@ EK_INLINE void EK_FN_matrix(
         const int32_t rows = p->rows - i < 4 ? p->rows - i : 4;
         int32_t j = 0;
         for (; j + EK_VF_COLUMNS <= p->columns; j += EK_VF_COLUMNS)
-            EK_FN_tile(a, b + j * p->b_column, y + j, rows, EK_VF_COLUMNS, p);
+            EK_FN_tile(a, b + j * p->b_row, y + j, rows, EK_VF_COLUMNS, p);
         if (j < p->columns)
-            EK_FN_tile(a, b + j * p->b_column, y + j, rows, p->columns - j, p);
+            EK_FN_tile(a, b + j * p->b_row, y + j, rows, p->columns - j, p);
     }
 }
 

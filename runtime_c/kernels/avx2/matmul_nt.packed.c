@@ -16,7 +16,7 @@ EK_INLINE void EK_FN_matrix(const EK_T *EK_RESTRICT a, const EK_T *EK_RESTRICT b
         const int32_t width = (columns + EK_VF_LANES - 1) / EK_VF_LANES * EK_VF_LANES;
         const struct ek_window_f32 s = {
             1, 1, p->inner, 0, 0, 1, 0, width, EK_VF_LANES, 0, columns, EK_F32_KIND, -EK_INF_f32, EK_INF_f32};
-        ek_vf_pack_columns(b + j * p->b_column, scratch, p->b_column, p->inner, columns, width);
+        ek_vf_pack_columns(b + j * p->b_row, scratch, p->b_row, p->inner, columns, width);
         ek_line_f32(a, (const uint8_t *)scratch, 0, 0, y + j, p->a_row, p->columns, p->rows, &s);
     }
 }

@@ -9,6 +9,14 @@
 /* int8 matrix product, sums of sixteen columns at a time.
  * @as avx512/matmul_s8 x8=x16
  * @scratch (columns + 15) // 16 * 16 * ((inner + 3) // 4 * 4 + 9) + rows * ((inner + 3) // 4 * 4 + 4) + 64 */
+/* int8 matrix product with transposed b. b is packed as weights: see matrices_s8_x86.h.
+ * @as avx2/matmul_nt_s8 x8_pack_rows=x8_pack_columns @without when a_inner == 1, when b_column == 1 */
+/* int8 matrix product with transposed b, by AVX-VNNI.
+ * @as avxvnni/matmul_nt_s8 x8=x8v like avx2/matmul_nt_s8
+ * @scratch (columns + 7) // 8 * 8 * ((inner + 3) // 4 * 4 + 9) + rows * ((inner + 3) // 4 * 4 + 4) + 64 */
+/* int8 matrix product with transposed b, sums of sixteen columns at a time.
+ * @as avx512/matmul_nt_s8 x8=x16 like avx2/matmul_nt_s8
+ * @scratch (columns + 15) // 16 * 16 * ((inner + 3) // 4 * 4 + 9) + rows * ((inner + 3) // 4 * 4 + 4) + 64 */
 #include "edgekit/contracts/matmul_s8.h"
 #include "edgekit/loops/matrices.h"
 #include "edgekit/simd/x86/rules_x86.h"
@@ -19,7 +27,7 @@ EK_INLINE void EK_FN_matrix(const int8_t *EK_RESTRICT a, const int8_t *EK_RESTRI
 {
     const struct ek_x8_product s = {p->rows, p->inner, p->columns, p->a_row, p->a_zero, p->b_zero,
         EK_RULE(kind), p->multiplier, p->exponent, p->zero, p->lo, p->hi};
-    ek_x8_pack_rows(b, (int8_t *)scratch, p->b_inner, p->inner, p->columns);
+    ek_x8_pack_rows(b, (int8_t *)scratch, p->b_row, p->inner, p->columns);
     ek_x8_multiply(a, y, scratch, &s);
 }
 

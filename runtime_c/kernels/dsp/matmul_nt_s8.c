@@ -53,9 +53,9 @@ EK_INLINE void EK_FN_matrix(const int8_t *a, const int8_t *b, int8_t *y, const s
         const int32_t below = i + 1 < p->rows ? 1 : 0;
         for (int32_t j = 0; j < p->columns; j += 2) {
             const int32_t beside = j + 1 < p->columns ? 1 : 0;
-            const int8_t *column = b + j * p->b_column;
+            const int8_t *column = b + j * p->b_row;
             struct EK_FN_tile tile = {
-                a, a + below * p->a_row, column, column + beside * p->b_column, {0, 0, 0, 0}};
+                a, a + below * p->a_row, column, column + beside * p->b_row, {0, 0, 0, 0}};
             EK_FN_dots(&tile, p);
             /* What is not there is computed twice, and written to the same place. */
             int8_t *const to = y + j, *const next = to + below * p->columns;

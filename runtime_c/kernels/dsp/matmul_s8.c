@@ -23,8 +23,8 @@ static EK_SHARED void EK_FN_dots(struct EK_FN_tile *tile, const struct EK_STRUCT
     const uint32_t zeros = (uint32_t)(-p->b_zero & 0xFFFF) * 0x10001u;
     const int8_t *a0 = tile->a0, *a1 = tile->a1, *b = tile->b;
     int32_t s0 = 0, s1 = 0, s2 = 0, s3 = 0, t0 = 0, t1 = 0, t2 = 0, t3 = 0, k = p->inner;
-    for (; k >= 2; k -= 2, a0 += 2 * p->a_inner, a1 += 2 * p->a_inner, b += 2 * p->b_inner) {
-        const struct ek_four above = ek_four_bytes(b, zeros), below = ek_four_bytes(b + p->b_inner, zeros);
+    for (; k >= 2; k -= 2, a0 += 2 * p->a_inner, a1 += 2 * p->a_inner, b += 2 * p->b_row) {
+        const struct ek_four above = ek_four_bytes(b, zeros), below = ek_four_bytes(b + p->b_row, zeros);
         const uint32_t u = EK_FN_pair(a0, p), v = EK_FN_pair(a1, p);
         const uint32_t c0 = ek_lower_halves(above.even, below.even);
         s0 = ek_products(u, c0, s0);
@@ -53,7 +53,7 @@ static EK_SHARED void EK_FN_column(struct EK_FN_tile *tile, const struct EK_STRU
 {
     int32_t s = 0, t = 0;
     for (int32_t k = 0; k < p->inner; k++) {
-        const int32_t v = tile->b[k * p->b_inner] - p->b_zero;
+        const int32_t v = tile->b[k * p->b_row] - p->b_zero;
         s += (tile->a0[k * p->a_inner] - p->a_zero) * v;
         t += (tile->a1[k * p->a_inner] - p->a_zero) * v;
     }

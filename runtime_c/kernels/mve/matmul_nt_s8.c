@@ -7,8 +7,8 @@
 /* Four rows of b times a row of a; those that are not there are the first one once more. */
 EK_INLINE int32x4_t EK_FN_four(const int8_t *a, const int8_t *b, int32_t count, const struct EK_STRUCT *p)
 {
-    const int8_t *next = count > 1 ? b + p->b_column : b, *other = count > 2 ? b + 2 * p->b_column : b;
-    const int8_t *last = count > 3 ? b + 3 * p->b_column : b;
+    const int8_t *next = count > 1 ? b + p->b_row : b, *other = count > 2 ? b + 2 * p->b_row : b;
+    const int8_t *last = count > 3 ? b + 3 * p->b_row : b;
     int32_t s0 = 0, s1 = 0, s2 = 0, s3 = 0;
     for (int32_t k = 0; k < p->inner; k += 16) {
         const mve_pred16_t lanes = vctp8q((uint32_t)(p->inner - k));
@@ -34,12 +34,12 @@ static EK_SHARED void EK_FN_matrix(
     const int8_t *a, const int8_t *b, int8_t *y, int32_t *sums, const struct EK_STRUCT *p)
 {
     for (int32_t j = 0; j < p->columns; j++)
-        sums[j] = p->a_zero * (EK_FN_total(b + j * p->b_column, p->inner) - p->inner * p->b_zero);
+        sums[j] = p->a_zero * (EK_FN_total(b + j * p->b_row, p->inner) - p->inner * p->b_zero);
     for (int32_t i = 0; i < p->rows; i++, a += p->a_row, y += p->columns) {
         const int32_t total = p->b_zero * EK_FN_total(a, p->inner);
         for (int32_t j = 0; j < p->columns; j += 4) {
             const int32_t count = p->columns - j;
-            const int32x4_t products = EK_FN_four(a, b + j * p->b_column, count, p);
+            const int32x4_t products = EK_FN_four(a, b + j * p->b_row, count, p);
             const int32x4_t sum = vsubq_n_s32(vsubq_s32(products, vldrwq_s32(sums + j)), total);
             ek_mve_store_x4(
                 y + j, EK_RULE(same_x4)(sum, p->multiplier, p->exponent), p->zero, p->lo, p->hi, count);

@@ -22,7 +22,7 @@ static EK_SHARED void EK_FN_matrix(const int8_t *a, const int8_t *b, int8_t *y, 
             const int8_t *cell = a, *row = b + j;
             struct ek_mve_sums sums;
             ek_mve_start_x16(&sums);
-            for (int32_t k = p->inner; k > 0; k--, cell += p->a_inner, row += p->b_inner)
+            for (int32_t k = p->inner; k > 0; k--, cell += p->a_inner, row += p->b_row)
                 ek_mve_row_x16(&sums, row, *cell - p->a_zero);
             EK_FN_store(sums.s0, total, y + j, 4, p);
             EK_FN_store(sums.s1, total, y + j + 4, 4, p);
@@ -33,7 +33,7 @@ static EK_SHARED void EK_FN_matrix(const int8_t *a, const int8_t *b, int8_t *y, 
             const int8_t *cell = a, *row = b + j;
             const mve_pred16_t lanes = vctp32q((uint32_t)(p->columns - j));
             int32x4_t sum = vdupq_n_s32(0);
-            for (int32_t k = p->inner; k > 0; k--, cell += p->a_inner, row += p->b_inner)
+            for (int32_t k = p->inner; k > 0; k--, cell += p->a_inner, row += p->b_row)
                 sum = ek_mve_row_x4(sum, row, *cell - p->a_zero, lanes);
             EK_FN_store(sum, total, y + j, p->columns - j, p);
         }

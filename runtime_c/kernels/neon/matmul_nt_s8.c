@@ -39,8 +39,8 @@ EK_INLINE void EK_FN_tile(const int8_t *EK_RESTRICT a, const int8_t *EK_RESTRICT
 {
     const int8_t *second = rows > 1 ? a + p->a_row : a, *third = rows > 2 ? a + 2 * p->a_row : a;
     const int8_t *fourth = rows > 3 ? a + 3 * p->a_row : a;
-    const int8_t *next = columns > 1 ? b + p->b_column : b, *other = columns > 2 ? b + 2 * p->b_column : b;
-    const int8_t *last = columns > 3 ? b + 3 * p->b_column : b;
+    const int8_t *next = columns > 1 ? b + p->b_row : b, *other = columns > 2 ? b + 2 * p->b_row : b;
+    const int8_t *last = columns > 3 ? b + 3 * p->b_row : b;
     const int32x4_t zero = vdupq_n_s32(0);
     int32x4_t s00 = zero, s01 = zero, s02 = zero, s03 = zero, s10 = zero, s11 = zero, s12 = zero, s13 = zero;
     int32x4_t s20 = zero, s21 = zero, s22 = zero, s23 = zero, s30 = zero, s31 = zero, s32 = zero, s33 = zero;
@@ -70,9 +70,9 @@ EK_INLINE void EK_FN_matrix(const int8_t *EK_RESTRICT a, const int8_t *EK_RESTRI
         const int32_t rows = p->rows - i < 4 ? p->rows - i : 4;
         int32_t j = 0;
         for (; j + 4 <= p->columns; j += 4)
-            EK_FN_tile(a, b + j * p->b_column, y + j, rows, 4, p);
+            EK_FN_tile(a, b + j * p->b_row, y + j, rows, 4, p);
         if (j < p->columns)
-            EK_FN_tile(a, b + j * p->b_column, y + j, rows, p->columns - j, p);
+            EK_FN_tile(a, b + j * p->b_row, y + j, rows, p->columns - j, p);
     }
 }
 

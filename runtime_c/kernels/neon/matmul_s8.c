@@ -16,7 +16,7 @@
 
 #define EK_MATMUL_CELL(k, lane)                                                                              \
     {                                                                                                        \
-        const int8_t *from = b + (k) * p->b_inner;                                                           \
+        const int8_t *from = b + (k) * p->b_row;                                                             \
         const int16x8_t low = ek_less_neon(from, width, p->b_zero);                                          \
         const int16x8_t high = blocks > 2 ? ek_less_neon(from + 8, width - 8, p->b_zero) : low;              \
         EK_MATMUL_ROW(0, lane)                                                                               \

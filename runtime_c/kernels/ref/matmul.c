@@ -14,7 +14,7 @@ EK_INLINE void EK_FN_block(const EK_T *EK_RESTRICT a, const EK_T *EK_RESTRICT b,
         const EK_T_ACC left = EK_LOAD_T(a[k * p->a_inner]);
         EK_SIDE_BY_SIDE
         for (int32_t j = 0; j < width; j++) {
-            const EK_T_ACC right = EK_LOAD_T(b[k * p->b_inner + j * column]);
+            const EK_T_ACC right = EK_LOAD_T(b[k * p->b_row + j * column]);
             sum[j] += left * right;
         }
     }

@@ -31,7 +31,7 @@ EK_INLINE void EK_FN_matrix(
 {
     for (int32_t i = 0; i < p->rows; i++)
         for (int32_t j = 0; j < p->columns; j++)
-            *y++ = EK_STORE_T(EK_FN_dot(a + i * p->a_row, b + j * p->b_column, p->inner));
+            *y++ = EK_STORE_T(EK_FN_dot(a + i * p->a_row, b + j * p->b_row, p->inner));
 }
 
 EK_KERNEL void EK_FN(

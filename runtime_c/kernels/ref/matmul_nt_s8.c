@@ -22,7 +22,7 @@ EK_INLINE void EK_FN_matrix(const int8_t *EK_RESTRICT a, const int8_t *EK_RESTRI
 {
     for (int32_t i = 0; i < p->rows; i++)
         for (int32_t j = 0; j < p->columns; j++) {
-            const int32_t acc = EK_FN_dot(a + i * p->a_row, b + j * p->b_column, p);
+            const int32_t acc = EK_FN_dot(a + i * p->a_row, b + j * p->b_row, p);
             *y++ = ek_clamp_s8(p->zero + EK_EXPR, p->lo, p->hi);
         }
 }

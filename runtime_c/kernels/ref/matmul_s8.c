@@ -13,7 +13,7 @@ EK_INLINE void EK_FN_block(const int8_t *EK_RESTRICT a, const int8_t *EK_RESTRIC
         const int32_t left = a[k * p->a_inner] - p->a_zero;
         EK_SIDE_BY_SIDE
         for (int32_t j = 0; j < width; j++)
-            sum[j] += left * (b[k * p->b_inner + j * column] - p->b_zero);
+            sum[j] += left * (b[k * p->b_row + j * column] - p->b_zero);
     }
     for (int32_t j = 0; j < width; j++) {
         const int32_t acc = sum[j];

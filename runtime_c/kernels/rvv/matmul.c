@@ -20,7 +20,7 @@ EK_INLINE void EK_FN_matrix(
     const EK_T *EK_RESTRICT a, const EK_T *EK_RESTRICT b, EK_T *EK_RESTRICT y, const struct EK_STRUCT *p)
 {
     const int32_t runs = EK_FM8_BY_CHANNELS ? 1 : p->inner, cells = EK_FM8_BY_CHANNELS ? p->inner : 1;
-    const ek_fm8_window s = {1, runs, cells, 0, p->a_inner, p->a_inner, 1, 0, p->b_inner, p->columns,
+    const ek_fm8_window s = {1, runs, cells, 0, p->a_inner, p->a_inner, 1, 0, p->b_row, p->columns,
         EK_F32_KIND, -EK_INF_f32, EK_INF_f32};
     ek_fm8_line(a, (const uint8_t *)b, 0, 0, y, p->a_row, p->columns, p->rows, &s);
 }

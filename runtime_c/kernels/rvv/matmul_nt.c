@@ -13,7 +13,7 @@ EK_INLINE float EK_FN_total(const ek_fm4_floats v, const size_t lanes)
 EK_INLINE void EK_FN_tile(const float *EK_RESTRICT a, const float *EK_RESTRICT b, float *EK_RESTRICT y,
     const int32_t rows, const int32_t columns, const struct EK_STRUCT *p)
 {
-    const float *const a1 = rows > 1 ? a + p->a_row : a, *const b1 = columns > 1 ? b + p->b_column : b;
+    const float *const a1 = rows > 1 ? a + p->a_row : a, *const b1 = columns > 1 ? b + p->b_row : b;
     const size_t lanes = __riscv_vsetvlmax_e32m4();
     ek_fm4_floats s00 = ek_fm4_set(0.0f, lanes), s01 = s00, s10 = s00, s11 = s00;
     for (int32_t k = 0, vl = 0; k < p->inner; k += vl) {
@@ -42,7 +42,7 @@ EK_INLINE void EK_FN_matrix(
 {
     for (int32_t i = 0; i < p->rows; i += 2, a += 2 * p->a_row, y += 2 * p->columns)
         for (int32_t j = 0; j < p->columns; j += 2)
-            EK_FN_tile(a, b + j * p->b_column, y + j, p->rows - i < 2 ? 1 : 2, p->columns - j < 2 ? 1 : 2, p);
+            EK_FN_tile(a, b + j * p->b_row, y + j, p->rows - i < 2 ? 1 : 2, p->columns - j < 2 ? 1 : 2, p);
 }
 
 EK_KERNEL void EK_FN(

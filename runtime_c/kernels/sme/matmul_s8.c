@@ -2,6 +2,8 @@
  * @rule e e_wide tfl @when a_inner == 1 and b_column == 1 and rows >= 4
  * @when n[0] * n[1] * n[2] * n[3] * n[4] * n[5] * rows * inner * columns >= 262144
  * @scratch (columns + 15) // 16 * (64 * ((inner + 3) // 4) + 144) + 64 * ((inner + 3) // 4) + 64 */
+/* int8 matrix product with transposed b. Up to sixteen rows and four vectors of columns advance together, by SMOPA.
+ * @as sme/matmul_nt_s8 sme_pack_s8=sme_pack_transposed @without when a_inner == 1, when b_column == 1 */
 #include "edgekit/contracts/matmul_s8.h"
 #include "edgekit/loops/matrices.h"
 
@@ -18,7 +20,7 @@ EK_INLINED void EK_FN_matrix(
     const int8_t *a, const int8_t *b, int8_t *y, const struct EK_STRUCT *p) EK_STREAMING
 {
     const struct EK_FN_call *call = (const struct EK_FN_call *)(const void *)p;
-    ek_sme_pack_s8(call->scratch, b, p->b_inner, p->columns, p->inner);
+    ek_sme_pack_s8(call->scratch, b, p->b_row, p->columns, p->inner);
     ek_sme_multiply_s8(
         &call->layer, call->scratch, a, p->a_row, y, p->rows, p->inner, p->a_zero, p->b_zero, EK_RULE(kind));
 }

@@ -9,7 +9,7 @@
 struct EK_STRUCT {
 #include "edgekit/contracts/fields/matrices.h"
     int32_t a_inner; /* ... from one k to the next */
-    int32_t b_inner; /* elements of b from one k to the next */
+    int32_t b_row; /* elements of b from one k to the next */
     int32_t b_column; /* ... from one j to the next: fast where it is 1 */
 };
 

@@ -9,7 +9,7 @@
 
 struct EK_STRUCT {
 #include "edgekit/contracts/fields/matrices.h"
-    int32_t b_column; /* elements of b from one j to the next */
+    int32_t b_row; /* elements of b from one j to the next */
     int32_t a_zero;
     int32_t b_zero;
 #include "edgekit/contracts/fields/requantized.h"

@@ -10,7 +10,7 @@
 struct EK_STRUCT {
 #include "edgekit/contracts/fields/matrices.h"
     int32_t a_inner; /* ... one k to the next */
-    int32_t b_inner; /* elements of b from one k to the next */
+    int32_t b_row; /* elements of b from one k to the next */
     int32_t b_column; /* ... one j to the next */
     int32_t a_zero;
     int32_t b_zero;

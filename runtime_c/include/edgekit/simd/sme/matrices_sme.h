@@ -24,6 +24,13 @@ static EK_SHARED void ek_sme_pack_transposed(uint8_t *packed, const void *b, con
             columns - j < lanes ? columns - j : lanes, bytes);
 }
 
+/* The same of floats, so many elements apart. */
+EK_INLINED void ek_sme_pack_transposed_f32(uint8_t *packed, const float *b, const int64_t apart,
+    const int32_t columns, const int32_t inner) EK_STREAMING
+{
+    ek_sme_pack_transposed(packed, b, 4 * apart, columns, 4 * inner);
+}
+
 /* A matrix of floats, whose rows are so many elements apart. */
 static EK_SHARED void ek_sme_pack_f32(uint8_t *packed, const float *b, const int64_t apart,
     const int32_t columns, const int32_t inner) EK_STREAMING
