@@ -3,7 +3,7 @@ export default async (page, { ways }) => {
   const found = {};
   for (const [width, colorScheme, media] of ways) {
     await page.setViewportSize({ width, height: 800 });
-    await page.emulateMedia({ colorScheme, media });
+    await page.emulateMedia({ colorScheme, media, reducedMotion: "reduce" });
     found[`${width} ${colorScheme} ${media}`] = await page.evaluate(facts);
   }
   return found;
@@ -77,7 +77,17 @@ function facts() {
   const nameless = [...document.querySelectorAll("button, input, select, a")].filter(
     (element) => !(element.textContent || element.getAttribute("aria-label") || element.labels?.length),
   );
+  const moving = [...document.querySelectorAll("*")].filter((element) => {
+    const style = getComputedStyle(element);
+    return style.animationName !== "none" || style.scrollBehavior === "smooth" || parseFloat(style.transitionDuration) > 0;
+  });
+  const tables = [...document.querySelectorAll("table")];
   return {
+    moving: moving.map((element) => element.outerHTML.slice(0, 90)),
+    untitled: tables.filter((table) => !table.caption?.textContent).map((table) => table.outerHTML.slice(0, 90)),
+    unscoped: tables.flatMap((table) =>
+      [...table.rows].filter((row) => !row.querySelector("th") || row.querySelector("th:not([scope])")).map((row) => row.textContent),
+    ),
     faint,
     overlaps,
     texts: texts.length,

@@ -64,7 +64,7 @@ def test_the_page_says_it(dead: str, cli: CommandLine) -> None:
     cli.ok("report", dead, "-o", "page.html")
     page = Path("page.html").read_text(encoding="utf-8")
     assert f"with 3 dead channels, {BYTES:,} B of weights" in page
-    assert '<tr><td class="name">Conv_y</td><td class="n">3</td><td class="n">8</td>' in page
+    assert '<tr><th scope="row" class="name">Conv_y</th><td class="n">3</td><td class="n">8</td>' in page
 
 
 def test_a_model_without_dead_channels_says_nothing(cli: CommandLine) -> None:

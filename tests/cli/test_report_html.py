@@ -37,7 +37,7 @@ class Page(HTMLParser):
         self.seen.append((tag, dict(attrs)))
         if tag == "tr":
             self.rows.append([])
-        if tag == "td":
+        if tag == "td" or dict(attrs).get("scope") == "row":
             self.rows[-1].append({"v": dict(attrs).get("data-v"), "text": "", "paths": ""})
         if tag == "path":
             self.rows[-1][-1]["paths"] += dict(attrs)["d"] or ""
@@ -54,7 +54,7 @@ class Page(HTMLParser):
     def handle_data(self, data: str) -> None:
         if self.open:
             self.texts[self.open[-1]] = self.texts.get(self.open[-1], "") + data
-        if "td" in self.open and self.open[-1] != "small":
+        if {"td", "th"} & {*self.open} and self.rows[-1] and self.open[-1] != "small":
             self.rows[-1][-1]["text"] += data.strip()
 
     @property
