@@ -276,7 +276,8 @@ static inline int32_t ek_bounds_vfp(const float lo, const float hi)
 #define EK_VFP_WALK_X2                                                                                       \
     EK_VFP_WALK("vldmia %[x1]!, {s28-s31}\n", EK_VFP_X1_FMA, "vldmia %[x1]!, {s28}\n",                       \
         EK_VFP_FOUR(4, 5, 6, 7, 8, 9, 10, 11, 28), EK_VFP_X1_ADD)
-EK_VFP_ONE_PIXEL(f32_dots, float, "s0-s3", EK_VFP_WALK("", "", "", "", ""), EK_VFP_0_TO_3)
+#define EK_VFP_WALK_X1 EK_VFP_WALK("", "", "", "", "")
+EK_VFP_ONE_PIXEL(f32_dots, float, "s0-s3", EK_VFP_WALK_X1, EK_VFP_0_TO_3)
 EK_VFP_TWO_PIXELS(f32_dots, float, "s0-s3", "s4-s7", EK_VFP_WALK_X2, EK_VFP_0_TO_7)
 
 /* Weights of 16 bits: products are rounded before they are added, in the order of the simulator. The registers of x, y
@@ -341,13 +342,14 @@ EK_VFP_TWO_PIXELS(f32_dots, float, "s0-s3", "s4-s7", EK_VFP_WALK_X2, EK_VFP_0_TO
 /* clang-format on */
 #define EK_VFP_WALK_HALVES_X2(halves)                                                                        \
     EK_VFP_WALK_HALVES(halves, "vldmia %[x1]!, {s28}\n", EK_VFP_ROUNDED(4, 5, 6, 7, 28), EK_VFP_X1_ADD)
-#define EK_VFP_DEFINE_HALVES(format)                                                                         \
-    EK_VFP_ONE_PIXEL(format##_dots, uint16_t, "s0-s3",                                                       \
-        EK_VFP_WALK_HALVES(EK_VFP_HALVES_##format, "", "", ""), EK_VFP_0_TO_3)                               \
-    EK_VFP_TWO_PIXELS(format##_dots, uint16_t, "s0-s3", "s4-s7",                                             \
-        EK_VFP_WALK_HALVES_X2(EK_VFP_HALVES_##format), EK_VFP_0_TO_7)
-EK_VFP_DEFINE_HALVES(bf16)
-EK_VFP_DEFINE_HALVES(f16)
+#define EK_VFP_WALK_BF16 EK_VFP_WALK_HALVES(EK_VFP_HALVES_bf16, "", "", "")
+#define EK_VFP_WALK_BF16_X2 EK_VFP_WALK_HALVES_X2(EK_VFP_HALVES_bf16)
+#define EK_VFP_WALK_F16 EK_VFP_WALK_HALVES(EK_VFP_HALVES_f16, "", "", "")
+#define EK_VFP_WALK_F16_X2 EK_VFP_WALK_HALVES_X2(EK_VFP_HALVES_f16)
+EK_VFP_ONE_PIXEL(bf16_dots, uint16_t, "s0-s3", EK_VFP_WALK_BF16, EK_VFP_0_TO_3)
+EK_VFP_TWO_PIXELS(bf16_dots, uint16_t, "s0-s3", "s4-s7", EK_VFP_WALK_BF16_X2, EK_VFP_0_TO_7)
+EK_VFP_ONE_PIXEL(f16_dots, uint16_t, "s0-s3", EK_VFP_WALK_F16, EK_VFP_0_TO_3)
+EK_VFP_TWO_PIXELS(f16_dots, uint16_t, "s0-s3", "s4-s7", EK_VFP_WALK_F16_X2, EK_VFP_0_TO_7)
 
 /* `width` outputs of so many pixels: four, unless a block is the last one. */
 #define EK_VFP_DEFINE_OUTPUTS(format, type)                                                                  \
@@ -415,7 +417,8 @@ EK_VFP_DEFINE_OUTPUTS(f16, uint16_t)
 /* clang-format on */
 #define EK_VFP_X1_TAP EK_VFP_TAP(x1, 8, 9, 10, 11, 12, 13, 14, 15)
 #define EK_VFP_WALK_CHANNELS_X2 EK_VFP_WALK_CHANNELS(EK_VFP_X1_TAP, EK_VFP_X1_ADD)
-EK_VFP_ONE_PIXEL(channels_f32, float, "s0-s7", EK_VFP_WALK_CHANNELS("", ""), EK_VFP_0_TO_7)
+#define EK_VFP_WALK_CHANNELS_X1 EK_VFP_WALK_CHANNELS("", "")
+EK_VFP_ONE_PIXEL(channels_f32, float, "s0-s7", EK_VFP_WALK_CHANNELS_X1, EK_VFP_0_TO_7)
 EK_VFP_TWO_PIXELS(channels_f32, float, "s0-s7", "s8-s15", EK_VFP_WALK_CHANNELS_X2, EK_VFP_0_TO_15)
 
 /* Eight channels of so many pixels. */
