@@ -3,6 +3,7 @@
 `python -m benchmarks.reliability.fuzz_c` lets each of these fuzzers run for an hour.
 """
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,17 @@ def test_weights_by_pointer(tmp_path: Path) -> None:
 def test_kept_kernels_of_gpus(tmp_path: Path) -> None:
     require("clang")
     check("cache", fuzz_c.built_cache(tmp_path))
+
+
+def test_kept_kernels_of_an_absurd_size_are_not_read(tmp_path: Path) -> None:
+    """A callback says that there are 2 GB, which are asked for in front of the first byte."""
+    require("clang")
+    folder = fuzz_c.built_cache(tmp_path)
+    (folder / "absurd").write_bytes(bytes([0b110, 128 + 33, *range(64)]))
+    run = subprocess.run(
+        ["./fuzzer", "-rss_limit_mb=512", "absurd"], cwd=folder, capture_output=True, text=True
+    )
+    assert run.returncode == 0, run.stderr[-2000:]
 
 
 def test_inputs_and_states(tmp_path: Path) -> None:

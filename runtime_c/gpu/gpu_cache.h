@@ -10,6 +10,7 @@
 
 #define EK_GPU_KEY 24 /* characters of a key, with its end */
 #define EK_GPU_PATH 512
+#define EK_GPU_KEPT ((size_t)1 << 28) /* bytes of compiled kernels that are read, at most */
 
 struct ek_gpu_kept {
     uint64_t source; /* what was compiled, for what */
@@ -87,7 +88,8 @@ static unsigned char *ek_gpu_kept(
 {
     struct ek_gpu_kept head;
     const size_t all = ek_gpu_load(config, key, NULL, 0);
-    unsigned char *const data = all > sizeof head ? (unsigned char *)malloc(all) : NULL;
+    const int is_read = all > sizeof head && all <= EK_GPU_KEPT;
+    unsigned char *const data = is_read ? (unsigned char *)malloc(all) : NULL;
     if (!data)
         return NULL;
     if (ek_gpu_load(config, key, data, all) == all) {

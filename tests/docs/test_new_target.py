@@ -13,7 +13,7 @@ from edgekit import Target
 
 PAGE = (ROOT / "docs" / "new-target.md").read_text(encoding="utf-8")
 FILES = page_steps.files(page_steps.section(PAGE, "Add a target in 3 steps"))
-OWN = {"name", "core", "layer_hook", "least_ram"}  # not for files
+OWN = {"name", "core", "layer_hook", "least_ram", "ram_limit"}  # not for files
 
 
 @pytest.fixture(scope="module")
