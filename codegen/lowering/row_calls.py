@@ -57,14 +57,9 @@ class RowAxis:
     height: int
     rows: Mapping[int, int]  # elements from one row to the next, by operand
     dims: Mapping[int, int]  # the dimension that counts rows, of operands that lie row by row
-    whole_tensors: frozenset[str]  # other operands that are no constants: they must be there before
+    whole_tensors: frozenset[str]  # other operands that are no constants: they must be there before the loop
     window: int | None  # the operand that windows read
     carried: Mapping[int, int]  # operands in whose place blocks behind the first one read a result
-
-    @property
-    def is_spread(self) -> bool:
-        """Does a row of the result lie between others, so that it must exist whole?"""
-        return self.own not in self.dims
 
     @property
     def own(self) -> int:
@@ -245,10 +240,10 @@ def _cut(
         if size and dim is not None and (arg.type.shape[dim], size * height) == (height, arg.type.size):
             dims[i] = dim
     window = next((i for i, name in enumerate(names) if i in rows and split.steps[name] == "window"), None)
-    others = (call.args[i] for i in range(len(names)) if not {i} & {*dims, *carried, *carried.values()})
+    others = (call.args[i] for i in range(len(names) - call.results) if i not in dims)
     whole = frozenset(arg.name for arg in others if arg.value.data is None)
     axis = RowAxis(asked, call, target, split.axis, at, unit, height, rows, dims, whole, window, carried)
-    return axis if axis.own in rows and all(read.rows > read.pad for read in axis.layer.reads) else None
+    return axis if axis.own in dims and all(read.rows > read.pad for read in axis.layer.reads) else None
 
 
 def _row_dimension(shape: Sequence[int]) -> int | None:

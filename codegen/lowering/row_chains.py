@@ -122,16 +122,12 @@ class ChainFinder:
         axes = [axis for axis in self.axes[start:end] if axis]
         if len(axes) < end - start or len(axes) < 2:
             return None
-        made = {axis.layer.result for axis in axes}
-        if any(self._sharing.root(name)[0] in made for axis in axes for name in axis.whole_tensors):
+        if not self._advance_together(axes):
             return None
-        spread = {axis.layer.result for axis in axes if axis.is_spread}
-        if any(read.tensor in spread for axis in axes for read in axis.layer.reads):
-            return None
-        exits = spread.union(
+        exits = frozenset(
             axis.layer.result for i, axis in enumerate(axes, start) if self._is_read_outside(i, end)
         )
-        plan = schedule([axis.layer for axis in axes], frozenset(exits), period)
+        plan = schedule([axis.layer for axis in axes], exits, period)
         if not plan or not all(self._has_its_end(axis, plan) for axis in axes):
             return None
         found = []
@@ -142,7 +138,7 @@ class ChainFinder:
             if (calls := self._calls[key]) is None:
                 return None
             found.append(calls)
-        overlaps = tuple(self._overlaps(axes, plan, frozenset(exits), start, end))
+        overlaps = tuple(self._overlaps(axes, plan, exits, start, end))
         passing = (name for name, ring in plan.rings.items() if ring.is_transient)
         transient = frozenset(name for name in passing if name not in self.ends)
         loop = RowLoop(tuple(axis.layer.result for axis in axes), plan.iterations, transient, overlaps)
@@ -176,6 +172,15 @@ class ChainFinder:
             or any(at >= end or not self.axes[at] for at in self._readers.get(name, ()))
         )
 
+    def _advance_together(self, axes: Sequence[RowAxis]) -> bool:
+        """Do layers read nothing of what the loop makes but rows that are there by then? Results beside the
+        first one, such as the state behind the last step, are there when the loop has run."""
+        beside = {arg.name for axis in axes for arg in axis.whole.args[axis.own + 1 :]}
+        made = beside.union(axis.layer.result for axis in axes)
+        by_rows = {read.tensor for axis in axes for read in axis.layer.reads}
+        whole = {self._sharing.root(name)[0] for axis in axes for name in axis.whole_tensors}
+        return by_rows.isdisjoint(beside) and whole.isdisjoint(made)
+
     def _has_its_end(self, axis: RowAxis, plan: RowSchedule) -> bool:
         """Are the rows that are read behind the loop those of the last block?"""
         blocks = plan[axis.layer.result]
@@ -196,7 +201,7 @@ class ChainFinder:
                     inputs.setdefault(name, []).append((k, axis.read(i), axis.rows[i]))
         for k, axis in enumerate(axes):
             own = axis.layer.result
-            if own not in exits or own not in self.lifetimes or axis.is_spread:
+            if own not in exits or own not in self.lifetimes:
                 continue
             row = axis.row_bytes(axis.own)
             for name, found in inputs.items():

@@ -33,6 +33,7 @@ from edgekit.core import simulate
 from edgekit.core import target as targets
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
+from edgekit.core.ops.arithmetic import Add
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.recurrent import Gru
@@ -219,6 +220,28 @@ def test_a_sequence_of_steps_needs_the_memory_of_one(monkeypatch: pytest.MonkeyP
     assert compile_graph(graph, HOST).arena.size > 49 * 64 * 4
     gates, scratch, states = 48 * 4, 64 * 4, 2 * 16 * 4
     assert program.arena.size == gates + scratch + states
+
+
+@pytest.mark.parametrize("reader", ["layer", "sum"])
+def test_the_last_state_is_read_behind_its_loop(reader: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second recurrent layer starts from it, or it is added to each step."""
+    monkeypatch.setattr(row_search, "INSTRUCTION_BUDGET", 9.0)
+    net, (steps, size) = Net(), (20, 8)
+
+    def recurrent(x: str, state: str) -> tuple[str, ...]:
+        gates = net(Dense(), x, net.random(3 * size, size) / 2, net.random(3 * size))
+        given = net.const(net.random(3 * size, size) / 2), state, net.const(net.random(size))
+        y, last = net.add(Gru(), net(Reshape((steps, 1, 3 * size)), gates), *given)
+        return net(Reshape((steps, size)), y), last
+
+    y, last = recurrent(net.x(steps, size), net.const(net.random(1, size)))
+    y = recurrent(y, last)[0] if reader == "layer" else net(Add(), y, last)
+    program = by_rows(net.done(net(Dense(), y, net.random(3, size), net.random(3))))
+    loops = [line.rows for line in program.lines if last in {arg.name for arg in line.call.args}]
+    assert len(loops) == 2
+    maker, reader_of_it = (rows and rows.loop for rows in loops)
+    assert maker
+    assert maker != reader_of_it
 
 
 @pytest.mark.parametrize("name", ["cortex-m4", "cortex-m55", "aarch64", "x86-64-avx2"])
