@@ -4,7 +4,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from setuptools import setup
+from setuptools import Command, setup
 from setuptools.command.build_py import build_py
 from setuptools.command.sdist import sdist
 
@@ -12,22 +12,17 @@ ROOT = Path(__file__).parent
 FOLDERS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["package-dir"]
 
 
-class Follow:
-    """Copies what a link leads to. On Windows, git writes it as a file that holds the path."""
+def following_links(command: type[Command]) -> type[Command]:
+    """The command, which copies what a link leads to: on Windows, git writes a file that holds the path."""
+    copy_file = command.copy_file
 
-    def copy_file(self, source: str, *args: Any, **options: Any) -> Any:
+    def copied(self: Command, source: str, *args: Any, **options: Any) -> Any:
         head = Path(source).read_bytes()[:100]
         if head.startswith(b"../") and (target := Path(source).parent / head.decode().strip()).is_file():
             source = str(target)
-        return super().copy_file(source, *args, **options)  # type: ignore[misc]
+        return copy_file(self, source, *args, **options)
 
-
-class Build(Follow, build_py):  # type: ignore[misc]
-    pass
-
-
-class Source(Follow, sdist):  # type: ignore[misc]
-    pass
+    return type(command.__name__, (command,), {"copy_file": copied})
 
 
 setup(
@@ -36,5 +31,5 @@ setup(
         for package, folder in FOLDERS.items()
         for path in (ROOT / folder).rglob("__init__.py")
     ),
-    cmdclass={"build_py": Build, "sdist": Source},
+    cmdclass={"build_py": following_links(build_py), "sdist": following_links(sdist)},
 )

@@ -201,7 +201,7 @@ def test_a_tag_is_checked_before_a_release(tag: str, changes: str, words: list[s
 
 
 def test_each_version_has_highlights() -> None:
-    """Up to ten: nobody reads the hundreds of lines of a version to learn what is new."""
+    """At most ten."""
     changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     for version in re.split(r"^## ", changes, flags=re.MULTILINE)[1:]:
         highlights = re.findall(r"^### Highlights\n\n(.*?)^#", version, re.MULTILINE | re.DOTALL)

@@ -50,7 +50,7 @@ def exported(
     with evaluating(model):
         try:
             return torch.export.export(model, inputs)
-        except Exception as fault:  # whatever the module, torch's compiler or both stumble over
+        except Exception as fault:  # forward() is the user's code, and torch.export passes on what it raises
             raise _refusal(model, inputs) from fault  # which says more of the reason
 
 
@@ -59,7 +59,7 @@ def _refusal(model: torch.nn.Module, inputs: Sequence[torch.Tensor]) -> EdgeKitE
     what, shapes = type(model).__name__, ", ".join(str(list(x.shape)) for x in inputs)
     try:
         model(*inputs)
-    except Exception:  # whatever it raises
+    except Exception:  # forward() may raise any exception
         hint = "a batch that it takes: one tensor, or a tuple of them in order"
         return EdgeKitError("E0102", f"{what} does not run with example_inputs {shapes or '()'}", hint=hint)
     hint = "torch.export.export(model, inputs) says where; no branch in forward() may depend on numbers"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from edgekit.codegen.cost import counting
 from edgekit.codegen.cost.calibrations import calibrations
@@ -124,7 +125,7 @@ class Tuned:
 
 
 def problem(
-    graph: Graph, samples: Sequence[Sample], labels: Sequence[int] | None, target: Target, **options: object
+    graph: Graph, samples: Sequence[Sample], labels: Sequence[int] | None, target: Target, **options: Any
 ) -> TuningProblem:
     """The samples shared out: most to make models with, some to judge these by. Without labels, what the
     model answers as it came counts as right."""
@@ -142,7 +143,7 @@ def problem(
         for sample in earlier:
             session.run(sample)
         right = [answer(session, sample) for sample in judged] if len(graph.outputs) == 1 else []
-    return TuningProblem(graph, others or judged, judged, earlier, right, target, **options)  # type: ignore[arg-type]  # its own fields
+    return TuningProblem(graph, others or judged, judged, earlier, right, target, **options)
 
 
 def how_to_count(target: Target, wanted: bool, limited: bool) -> Count:

@@ -56,7 +56,7 @@ def test_kinds_that_explain_nothing_are_left_out() -> None:
 
 
 def test_an_instance_with_few_calls_is_like_the_one_with_most() -> None:
-    """By itself, five calls that are off by a tenth would have any factors."""
+    """Five calls with errors of a tenth determine no factors of their own."""
     found = [*samples(_PAIRS, 60), *samples(_RIGHT, 5, noise=0.1)]
     terms = fitted(found, dict.fromkeys(_TRUE, _KINDS))[_RIGHT].terms
     assert terms["products"] == pytest.approx(_TRUE[_PAIRS]["products"], rel=0.1)

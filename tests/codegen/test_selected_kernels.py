@@ -64,9 +64,9 @@ def test_no_other_kernel_that_fits_takes_a_tenth_less(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_layers_that_nobody_has_seen_where_a_set_changes(name: str) -> None:
-    """Of a set that this change touches, by its kernels, their costs, or how these decide: two programs of
-    layers that no other commit draws. One of them may be far off, as some are in every set."""
+def test_fresh_layers_of_a_touched_instruction_set(name: str) -> None:
+    """Where this change touches the kernels of a set, their costs, or the selection: two programs of layers
+    from seeds of this commit. One layer may be far off, as some are in every set."""
     if not is_touched(name):
         pytest.skip("this change leaves its kernels and their costs as they are")
     if reason := speed.why_not(name):

@@ -100,7 +100,7 @@ def faults_of(calls: Iterator[tuple[Callable[..., Any], dict[str, Any]]]) -> tup
             refused += 1
             if error.exit_code is Exit.BUG or not error.message:
                 faults.append(f"{function.__name__}: {error}")
-        except Exception as error:  # which is what must not happen
+        except Exception as error:  # an unhandled exception: a fault
             shown = {name: type(value).__name__ for name, value in arguments.items()}
             faults.append(f"{function.__name__}({shown}): {type(error).__name__}: {error}")
     return faults, refused
