@@ -125,7 +125,7 @@ def library_map(
 
 
 def _layer(graph: Graph, line: ProgramCall, weight_bytes: int) -> MappedLayer:
-    call = line.call
+    call = line.rows.whole if line.rows else line.call
     given, made = call.args[: -call.results], call.args[-call.results :]
     node = graph.producer(made[-1].name)
     is_depthwise = bool(

@@ -414,7 +414,7 @@ def _lines(
             params=tuple((field, _parameter(field, call.params)) for field in kernel.fields),
             comment=layer_comment(scheduled),
             origin=scheduled.node.origin,
-            macs=(scheduled.rows.whole if scheduled.rows else call).macs,
+            macs=scheduled.whole.macs,
             call=call,
             rows=scheduled.rows,
         )
@@ -483,7 +483,7 @@ def _operands(
 
 
 def _carried(operands: list[Operand], scheduled: Scheduled) -> tuple[Operand, ...]:
-    """The arguments, some of which blocks behind the first one read where the result of the former lies."""
+    """The arguments; later blocks of rows read some of them where the block before left its result."""
     for at, result in scheduled.rows.carried if scheduled.rows else ():
         address = row_loops.carried(operands[at].address, operands[result].address)
         operands[at] = replace(operands[at], address=address, is_carried=True)

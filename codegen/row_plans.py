@@ -14,9 +14,9 @@ from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
 from edgekit.core.target import Target
 
-# Placing buffers may leave gaps: how often a plan with a lower peak is tried then.
+# Plans with lower and lower peaks that are tried, as gaps between buffers make an arena larger than its peak.
 _TRIES = 8
-# From one limit of memory, for which instructions are told, to the next.
+# The factor from one limit of memory to the next, for the list of tradeoffs.
 _STEP = 0.7
 
 
@@ -65,43 +65,48 @@ class RowPlanner:
     def planned(self) -> tuple[MemoryPlan, RowGain | None]:
         """What the target asks for."""
         if not self.target.ram_limit:
-            return self._gained(*self._assigned(self._search.least()))
-        if self._working_bytes(self.whole) <= self.target.ram_limit:
+            return self._gained(self._search.least())
+        if self._fits(self.whole):
             return self.whole, None
         peak = self.target.ram_limit - self._ports_bytes
         for _ in range(_TRIES):
-            plan = self._search.within(peak) if peak > 0 else None
+            plan = self._search.within(peak)
             if plan is None:
                 break
-            memory = assign(self.graph, plan.layers, self.target.align, self.ports)
-            over = self._working_bytes(memory) - self.target.ram_limit
-            if over <= 0:
-                return self._gained(memory, plan)
-            peak = min(peak, plan.peak) - over
-        raise self._refusal()
+            if self._fits(memory := self._memory(plan)):
+                return self._gained(plan)
+            peak = min(peak, plan.peak) - (self._working_bytes(memory) - self.target.ram_limit)
+        least = self._search.least(inf)
+        if self._fits(memory := self._memory(least)):
+            return self._gained(least)
+        raise self._refusal(min(map(self._working_bytes, (self.whole, memory))))
 
     def tradeoffs(self) -> tuple[RowTradeoff, ...]:
         least = self._search.least(inf)
-        plans, peak = [least], least.peak / _STEP
+        plans, peak = [least], max(least.peak, 1) / _STEP
         while peak < self.whole.arena.size:
             if plan := self._search.within(int(peak)):
                 plans.append(plan)
             peak /= _STEP
         found = [RowTradeoff(self._working_bytes(self.whole), 0.0)]
         for plan in reversed(plans):
-            bytes = self._working_bytes(self._assigned(plan)[0])
+            bytes = self._working_bytes(self._memory(plan))
             if bytes < found[-1].working_bytes:
                 found.append(RowTradeoff(bytes, plan.more))
         return tuple(found)
 
-    def _assigned(self, plan: RowPlan) -> tuple[MemoryPlan, RowPlan]:
-        return assign(self.graph, plan.layers, self.target.align, self.ports), plan
+    def _memory(self, plan: RowPlan) -> MemoryPlan:
+        return assign(self.graph, plan.layers, self.target.align, self.ports)
 
-    def _gained(self, memory: MemoryPlan, plan: RowPlan) -> tuple[MemoryPlan, RowGain | None]:
+    def _gained(self, plan: RowPlan) -> tuple[MemoryPlan, RowGain | None]:
+        memory = self._memory(plan)
         if memory.arena.size >= self.whole.arena.size:
             return self.whole, None
         loops = [layer.rows.loop for layer in plan.layers if layer.rows]
         return memory, RowGain(len(loops), len({*loops}), self.whole.arena.size, plan.more)
+
+    def _fits(self, memory: MemoryPlan) -> bool:
+        return self._working_bytes(memory) <= self.target.ram_limit
 
     @property
     def _ports_bytes(self) -> int:
@@ -112,11 +117,10 @@ class RowPlanner:
     def _working_bytes(self, memory: MemoryPlan) -> int:
         return memory.arena.size + self._ports_bytes
 
-    def _refusal(self) -> EdgeKitError:
-        least = min(self._working_bytes(self.whole), self.tradeoffs()[-1].working_bytes)
+    def _refusal(self, least: int) -> EdgeKitError:
         limit, name = self.target.ram_limit, self.graph.name
         hint = f"--ram {least} is the least that there is for it"
-        if self.ports == "caller" and self._ports_bytes:
+        if self._ports_bytes:
             hint += f"; {self._ports_bytes:,} B of that are inputs and outputs: --ports arena may need less"
         message = f"{name} works in {least:,} B of RAM at least, --ram allows {limit:,} B"
         return EdgeKitError("E0604", message, hint=hint)

@@ -59,7 +59,7 @@ class RowAxis:
     dims: Mapping[int, int]  # the dimension that counts rows, of operands that lie row by row
     whole_tensors: frozenset[str]  # other operands that are no constants: they must be there before the loop
     window: int | None  # the operand that windows read
-    carried: Mapping[int, int]  # operands in whose place blocks behind the first one read a result
+    carried: Mapping[int, int]  # operands in whose place later blocks read a result
 
     @property
     def own(self) -> int:

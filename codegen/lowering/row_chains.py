@@ -127,9 +127,13 @@ class ChainFinder:
         exits = frozenset(
             axis.layer.result for i, axis in enumerate(axes, start) if self._is_read_outside(i, end)
         )
-        plan = schedule([axis.layer for axis in axes], exits, period)
-        if not plan or not all(self._has_its_end(axis, plan) for axis in axes):
+        layers = [axis.layer for axis in axes]
+        if not (plan := schedule(layers, exits, period)):
             return None
+        if early := {axis.layer.result for axis in axes if not self._has_its_end(axis, plan)}:
+            exits |= early
+            plan = schedule(layers, exits, period)
+            assert plan  # for exits decide over rings alone
         found = []
         for i, (axis, blocks) in enumerate(zip(axes, plan.blocks, strict=True), start):
             key = (i, blocks.rows, blocks.start)

@@ -13,8 +13,8 @@ from edgekit.core.types import Value
 
 
 def without_renaming(graph: Graph, layers: Sequence[LoweredLayer]) -> list[LoweredLayer]:
-    """The layers, whose calls read a tensor by the name that it was made by where a view of it has other
-    dimensions alone. Views that nothing reads any more are gone: layers on both sides can share a loop."""
+    """The layers, in which a view that only has other dimensions is read by the name of what it views. Views
+    that nothing reads any more are gone: layers on both sides can share a loop."""
     names: dict[str, str] = {}
     for layer in layers:
         for step in layer.steps:
@@ -22,8 +22,9 @@ def without_renaming(graph: Graph, layers: Sequence[LoweredLayer]) -> list[Lower
                 names[step.result.name] = names.get(step.arg.name, step.arg.name)
     found = []
     for layer in layers:
-        steps = tuple(_renamed(step, names) if isinstance(step, Call) else step for step in layer.steps)
-        found.append(replace(layer, steps=steps, asked=layer.asked and _renamed(layer.asked, names)))
+        steps = tuple(_renamed(step, names) for step in layer.steps)
+        asked = layer.asked and replace(layer.asked, args=_sources(layer.asked.args, names))
+        found.append(replace(layer, steps=steps, asked=asked))
     still_read = {*graph.exits}
     kept = []
     for layer in reversed(found):
@@ -35,8 +36,8 @@ def without_renaming(graph: Graph, layers: Sequence[LoweredLayer]) -> list[Lower
 
 
 def in_row_order(layers: Sequence[LoweredLayer]) -> list[LoweredLayer]:
-    """The layers, in an order in which none stands between two others of which one reads the other's result,
-    unless it has to: what a loop could hold is in a row."""
+    """The layers, in an order in which a layer stands directly behind the one whose result it reads, where
+    those in between can go first: they can share a loop."""
     found = list(layers)
     for i in range(len(found)):
         at = i
@@ -48,10 +49,11 @@ def in_row_order(layers: Sequence[LoweredLayer]) -> list[LoweredLayer]:
 
 def _may_go_first(before: LoweredLayer, layer: LoweredLayer, after: LoweredLayer) -> bool:
     """May a layer be computed before the one in front of it, which makes what the one behind it reads?"""
-    if any(each.guards or not isinstance(each.steps[0], Call) for each in (before, layer) if each.steps):
-        return False
+    for each in (before, layer):
+        if each.guards or not each.steps or not all(isinstance(step, Call) for step in each.steps):
+            return False
     made = {arg.name for step in before.steps for arg in operands(step)[1]}
-    return bool(before.steps and layer.steps and made & {*reads(after)} and not made & {*reads(layer)})
+    return not made.isdisjoint(reads(after)) and made.isdisjoint(reads(layer))
 
 
 def last_rows(graph: Graph, layers: Sequence[LoweredLayer]) -> Mapping[str, int]:
@@ -84,20 +86,22 @@ def _is_renaming(step: View) -> bool:
     return step.offset == 0 and step.arg.type.bytes == step.result.type.bytes and step.arg.value.data is None
 
 
-def _renamed(call: Call, names: Mapping[str, str]) -> Call:
-    args = tuple(
-        Arg(names[arg.name], Value(arg.type), arg.note) if arg.name in names else arg for arg in call.args
+def _renamed(step: Step, names: Mapping[str, str]) -> Step:
+    if isinstance(step, View):
+        return replace(step, arg=_sources([step.arg], names)[0])
+    return replace(step, args=_sources(step.args, names)) if isinstance(step, Call) else step
+
+
+def _sources(args: Sequence[Arg], names: Mapping[str, str]) -> tuple[Arg, ...]:
+    return tuple(
+        Arg(names[arg.name], Value(arg.type), arg.note) if arg.name in names else arg for arg in args
     )
-    return replace(call, args=args)
 
 
 def _viewed(step: Step, rings: Mapping[str, tuple[Arg, int]]) -> Step:
-    """A view of a result that is in a ring by now: where its bytes are there."""
+    """A view of a result, which a ring may hold the end of by now."""
     if not isinstance(step, View) or step.arg.name not in rings:
         return step
     ring, before = rings[step.arg.name]
-    return (
-        replace(step, arg=ring, offset=step.offset - before)
-        if ring.type.bytes < step.arg.type.bytes
-        else step
-    )
+    is_whole = ring.type.bytes == step.arg.type.bytes
+    return step if is_whole else replace(step, arg=ring, offset=step.offset - before)

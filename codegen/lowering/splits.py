@@ -173,8 +173,10 @@ def _axes(call: Call, variant: Variant, name: str, names: Sequence[str]) -> Iter
         return
     is_inner = False
     for split in splits(contracts.contract(call.kernel, name)):
-        if split.is_in_order or not split.steps.keys() <= set(names):
+        if not split.steps.keys() <= set(names):
             return
+        if split.is_in_order:
+            continue
         if is_inner and not split.is_of_each and not (split.is_of_columns and _has_columns(call)):
             continue
         value = _pixels(call.params) if split.axis == _PIXELS else call.params[split.axis]

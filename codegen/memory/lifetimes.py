@@ -25,6 +25,11 @@ class Scheduled:
     guards: tuple[Guard | Loop, ...] = ()  # branches and loops that it is within, the outermost first
     rows: LoopedLayer | None = None  # where it computes block by block of rows, in a loop with others
 
+    @property
+    def whole(self) -> Call:
+        """The call on whole tensors, also where it computes block by block."""
+        return self.rows.whole if self.rows else self.call
+
 
 def lifetimes(calls: Sequence[Scheduled], sharing: Sharing) -> tuple[dict[str, int], dict[str, int]]:
     """First and last call that touches each root; -1 and one past the last are the caller's turns."""

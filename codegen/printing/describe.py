@@ -16,7 +16,7 @@ _LONGEST = 92
 def layer_comment(scheduled: Scheduled) -> str:
     """conv2: conv2d 3x3 s2 + relu, 8x8x12 -> 4x4x16, 27,648 MACs"""
     rows, node = scheduled.rows, scheduled.node
-    call = rows.whole if rows else scheduled.call
+    call = scheduled.whole
     ins = [arg.type for arg in call.args[: -call.results] if arg.value.data is None]
     outs = [arg.type for arg in call.args[-call.results :]]
     is_mixed = len({type.dtype for type in (*ins, *outs)}) > 1

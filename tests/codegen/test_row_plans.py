@@ -66,6 +66,23 @@ def test_results_in_little_memory_are_the_same() -> None:
     assert edgekit.verify(network(), ram=least).exact
 
 
+def test_gpus_have_no_limit() -> None:
+    with pytest.raises(EdgeKitError, match="opencl is for GPUs: it has no --ram"):
+        edgekit.build(network(), target="opencl", ram=20_000)
+
+
+def test_reports_show_the_shapes_of_whole_tensors() -> None:
+    """Not those of the ring buffers."""
+    whole, rows = (
+        edgekit.estimate(network(), target="cortex-m4", optimize=goal) for goal in ("speed", "ram")
+    )
+    assert rows.row_gain
+    assert whole.map
+    assert rows.map
+    shapes = [[(layer.inputs, layer.outputs) for layer in each.map.layers] for each in (whole, rows)]
+    assert shapes[0] == shapes[1]
+
+
 def test_a_limit_is_a_number_of_bytes() -> None:
     with pytest.raises(EdgeKitError, match="ram -1 is no number of bytes"):
         edgekit.estimate(network(), ram=-1)
