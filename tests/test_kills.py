@@ -1,5 +1,6 @@
 """What a killed command left is judged: whole, or which fault it has."""
 
+import random
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -54,3 +55,27 @@ def test_faults_after_a_kill(
     found = kills.fault_after_kill(command, left, {}, after)
     assert fault in found
     assert bool(found) == bool(fault)
+
+
+def test_interrupted_runs_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+
+    class Bench:
+        def __init__(self, command: str, folder: Path) -> None:
+            self.command = command
+
+        def trial(self, rng: random.Random) -> dict[str, object]:
+            made.append(f"{self.command} {rng.random()}")
+            return {"command": self.command, "at": 0.0, "killed": True, "fault": ""}
+
+    monkeypatch.setattr(kills, "Bench", Bench)
+    monkeypatch.setattr(kills, "STATE", tmp_path / "kills.jsonl")
+    monkeypatch.setattr(kills, "commit", lambda: "abc")
+    kills.kill(2, seed=5, minutes=1)
+    kills.kill(3, seed=5, minutes=1)
+    assert len(made) == len(set(made)) == 3 * len(kills.COMMANDS)
+    kills.kill(1, seed=5, minutes=1)
+    assert len(kills.records()) == len(made)
+    monkeypatch.setattr(kills, "commit", lambda: "def")
+    kills.kill(1, seed=5, minutes=1)
+    assert len(made) == 4 * len(kills.COMMANDS)

@@ -2,7 +2,7 @@
 
 The tests kill at each file operation (tests/cli/test_crashes.py). Here, time decides, as when memory or power
 ends: the process and the compilers that it started are killed together, or it alone. Each trial is a line of
-build/reliability/kills.jsonl.
+build/reliability/kills.jsonl, so that a run that was interrupted goes on where it ended.
 """
 
 from __future__ import annotations
@@ -171,9 +171,10 @@ class Bench:
 
 
 def kill(count: int, seed: int, minutes: float) -> None:
-    """So many trials of each command, or as many as there is time for."""
+    """So many trials of each command, or as many as there is time for; this commit had the known ones."""
     STATE.parent.mkdir(parents=True, exist_ok=True)
     end, version = time.monotonic() + 60 * minutes, commit()
+    known = {(r["commit"], r["seed"], r["trial"], r["command"]) for r in records()}
     with (
         tempfile.TemporaryDirectory(prefix="edgekit-kills-") as folder,
         STATE.open("a", encoding="utf-8") as log,
@@ -184,6 +185,8 @@ def kill(count: int, seed: int, minutes: float) -> None:
             benches.append(Bench(command, Path(folder) / command))
         for i in range(count):
             for bench in benches:
+                if (version, seed, i, bench.command) in known:
+                    continue
                 if time.monotonic() > end:
                     return
                 record = bench.trial(random.Random(f"{seed} {i} {bench.command}"))
