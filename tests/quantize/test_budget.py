@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import tracemalloc
 
 import numpy as np
@@ -62,17 +63,20 @@ def test_all_of_it_takes_as_many_passes_as_the_budget_says(
 
 
 def test_memory_is_that_of_few_samples(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And what is measured is the same: outputs of all held-out samples, layers of fewer."""
+    """And what is measured is the same: outputs of all held-out samples, layers of fewer. No value waits for
+    the garbage collector, which runs more rarely the more a process holds."""
     graph, given, settings = network(), samples(32), Settings(calibrate="minmax", strict_int8=True)
     monkeypatch.setattr(sample_batches, "_LARGEST", 1)
     peaks, reports = [], []
     for memory in (2**30, 2**20):
         monkeypatch.setattr(post_training, "_MEMORY", memory)
+        gc.disable()
         tracemalloc.start()
         reports.append(quantize(graph, given, settings)[1])
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
-    assert peaks[1] < 0.7 * peaks[0]
+        gc.enable()
+    assert peaks[1] < 0.4 * peaks[0]
     assert reports[0].outputs == reports[1].outputs
     pairs = zip(reports[0].layers, reports[1].layers, strict=True)
     assert all(abs(one.sqnr_db - other.sqnr_db) < 3 for one, other in pairs)
