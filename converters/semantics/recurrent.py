@@ -1,15 +1,18 @@
 """RNN, GRU and LSTM as ONNX has them: the plain ones are one operator, all others are unrolled over time.
 
-Sequences that end early need no unrolling: a plain layer goes on to the last step, and what it makes
-behind the end of a sequence is not read.
+Sequences of several lengths need no unrolling: a plain layer computes the padded steps, too, and their
+results are masked.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import wraps
+from typing import Concatenate, ParamSpec
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from edgekit.converters.semantics.compose import dense
 from edgekit.converters.semantics.movement import part, reverse_sequence, where
@@ -18,10 +21,10 @@ from edgekit.core.ops.gather import Gather
 from edgekit.core.ops.logic import Less
 from edgekit.core.ops.matmul import MatMul
 from edgekit.core.ops.recurrent import Gru, Lstm, Rnn
-from edgekit.core.types import Array
 
 _SATURATED = 20.0  # a sigmoid of it is 1 in float32
-_ANY_STATE = 1e4  # what a state may add to a gate, where weights or the first state are not known
+_ANY_STATE = 1e4  # what a state may add to a gate, where weights are not known
+_P = ParamSpec("_P")
 Result = tuple[Tensor, Tensor, "Tensor | None"]  # y [T, B, H], the last state, the last cells
 
 
@@ -65,17 +68,14 @@ class RecurrentLayer:
         names = tuple(a.name for a in self.activations)
         return names == activations and self.clip is None and self.peepholes is None
 
-    def without_lengths(self) -> RecurrentLayer:
-        """The layer over all steps, forward: sequences that it would go through in reverse are reversed."""
-        if not self.reverse or self.lengths is None:
-            return replace(self, lengths=None)
-        return replace(self, lengths=None, reverse=False, x=reverse_sequence(self.x, self.lengths, 1, 0))
-
-    def inside(self) -> Tensor:
-        """Which steps a sequence has: [T, B, 1]."""
+    def has_step(self, step: ArrayLike) -> Tensor:
+        """Which sequences have this step [B, 1], or each of the steps [T, 1, 1]: a mask [T, B, 1]."""
         assert self.lengths is not None, "all sequences have all steps"
-        steps = self.lengths.like(np.arange(self.x.shape[0]).reshape(-1, 1, 1))
-        return steps.apply(Less(), self.lengths.reshape(1, self.lengths.type.size, 1))
+        return self.lengths.like(step).apply(Less(), self.lengths.reshape(self.h.shape[0], 1))
+
+    def padding_mask(self) -> Tensor:
+        """False in padded steps: [T, B, 1]."""
+        return self.has_step(np.arange(self.x.shape[0]).reshape(-1, 1, 1))
 
     def gates(self, bias: Tensor) -> Tensor:
         """What the input adds to each gate, for all steps at once."""
@@ -106,12 +106,30 @@ def linear(x: Tensor, w: Tensor) -> Tensor:
     return dense(x, w) if w.data is not None else x.apply(MatMul((), (1, 0)), w)
 
 
+def _padded_at_the_end(
+    run: Callable[Concatenate[RecurrentLayer, _P], Result],
+) -> Callable[Concatenate[RecurrentLayer, _P], Result]:
+    """A layer in reverse goes forward over reversed sequences, so that padded steps are the last ones."""
+
+    @wraps(run)
+    def forward(layer: RecurrentLayer, /, *args: _P.args, **settings: _P.kwargs) -> Result:
+        if not layer.reverse or layer.lengths is None:
+            return run(layer, *args, **settings)
+        x = reverse_sequence(layer.x, layer.lengths, 1, 0)
+        y, h, c = run(replace(layer, x=x, reverse=False), *args, **settings)
+        return reverse_sequence(y, layer.lengths, 1, 0), h, c
+
+    return forward
+
+
+@_padded_at_the_end
 def rnn(layer: RecurrentLayer) -> Result:
+    is_plain = layer.is_plain("tanh") or layer.is_plain("relu")
+    if is_plain and layer.lengths is not None:
+        return _masked(layer, rnn(replace(layer, lengths=None))[0])
     gates = layer.gates(layer.input_bias + layer.state_bias)
     (f,) = layer.activations
-    if layer.is_plain("tanh") or layer.is_plain("relu"):
-        if layer.lengths is not None:
-            return _with_ends(layer, layer.lengths, *rnn(layer.without_lengths()))
+    if is_plain:
         y, h = gates.apply_all(Rnn(layer.reverse, f.name), layer.r, layer.h)
         return y, h, None
 
@@ -121,16 +139,18 @@ def rnn(layer: RecurrentLayer) -> Result:
     return _unrolled(layer, gates, step)
 
 
+@_padded_at_the_end
 def gru(layer: RecurrentLayer, reset_after: bool) -> Result:
+    is_plain = layer.is_plain("sigmoid", "tanh")
+    if is_plain and layer.lengths is not None:
+        return _masked(layer, gru(replace(layer, lengths=None), reset_after)[0])
     n = layer.size
     bias = part(layer.state_bias, 0, 2 * n, n)
     inner = concat(
         [part(layer.state_bias, 0, 0, 2 * n), bias if not reset_after else bias.like(np.zeros(n))], 0
     )
     gates = layer.gates(layer.input_bias + inner)
-    if layer.is_plain("sigmoid", "tanh"):
-        if layer.lengths is not None:
-            return _with_ends(layer, layer.lengths, *gru(layer.without_lengths(), reset_after))
+    if is_plain:
         y, h = gates.apply_all(Gru(layer.reverse, reset_after), layer.r, layer.h, bias)
         return y, h, None
     f, g = layer.activations
@@ -146,18 +166,15 @@ def gru(layer: RecurrentLayer, reset_after: bool) -> Result:
     return _unrolled(layer, gates, step)
 
 
+@_padded_at_the_end
 def lstm(layer: RecurrentLayer, input_forget: bool) -> Result:
-    n = layer.size
+    is_plain = layer.is_plain("sigmoid", "tanh", "tanh") and not input_forget
     gates = layer.gates(layer.input_bias + layer.state_bias)
-    if layer.is_plain("sigmoid", "tanh", "tanh") and not input_forget:
-        if layer.lengths is None:
-            return layer.lstm(gates)
-        forward = layer.without_lengths()
-        own = forward.gates(layer.input_bias + layer.state_bias)
-        y, h, _ = forward.lstm(own)
-        # A layer of its own for the cells, which is not there where these are not read.
-        cells = forward.lstm(where(layer.inside(), own, own.like(_holding(layer))))[2]
-        return _with_ends(layer, layer.lengths, y, h, cells)
+    if is_plain and layer.lengths is not None:
+        return _masked(layer, layer.lstm(gates)[0], _last_cells(layer, gates))
+    if is_plain:
+        return layer.lstm(gates)
+    n = layer.size
     f, g, last = layer.activations
     p = layer.peepholes
     p_i, p_o, p_f = (None,) * 3 if p is None else (part(p, 0, i * n, n) for i in range(3))
@@ -177,47 +194,52 @@ def lstm(layer: RecurrentLayer, input_forget: bool) -> Result:
     return _unrolled(layer, gates, step)
 
 
-def _with_ends(layer: RecurrentLayer, lengths: Tensor, y: Tensor, h: Tensor, c: Tensor | None) -> Result:
-    """What a layer makes of sequences of these lengths, from what the one without lengths makes."""
+def _masked(layer: RecurrentLayer, y: Tensor, c: Tensor | None = None) -> Result:
+    """The results of a layer with lengths, from the y of the layer without: y is 0 in padded steps, and the
+    last state is that of the last step of each sequence."""
+    assert layer.lengths is not None, "all sequences have all steps"
     states = concat([layer.h.reshape(1, *layer.h.shape), y], 0)
-    last = states.apply(Gather(0), lengths.reshape(1, lengths.type.size, 1)).reshape(*layer.h.shape)
-    y = where(layer.inside(), y, 0)
-    return reverse_sequence(y, lengths, 1, 0) if layer.reverse else y, last, c
+    ends = layer.lengths.reshape(1, layer.h.shape[0], 1)
+    last = states.apply(Gather(0), ends).reshape(*layer.h.shape)
+    return where(layer.padding_mask(), y, 0), last, c
 
 
-def _holding(layer: RecurrentLayer) -> Array:
-    """Gates [4 H] that keep cells as they are: nothing comes in, and nothing is forgotten, whatever a state
-    adds, whose numbers are at most 1 behind the first step."""
-    r = layer.r.data
-    if r is None or layer.h.data is None:
-        most = _ANY_STATE
-    else:
-        most = float(np.abs(r).sum(axis=1).max(initial=0) * max(1, np.abs(layer.h.data).max(initial=0)))
-    most += _SATURATED
-    return most * np.repeat([-1, 0, 1, 0], layer.size)
+def _last_cells(layer: RecurrentLayer, gates: Tensor) -> Tensor:
+    """The cells at the end of each sequence, by a second LSTM whose gates keep them in padded steps: an input
+    gate of 0 and a forget gate of 1, whatever a state of at most 1 adds. It is dead code where nothing reads
+    cells."""
+    r, cells = layer.r.data, layer.c
+    assert cells is not None, "an LSTM has cells"
+    most = _SATURATED + (_ANY_STATE if r is None else float(np.abs(r).sum(axis=1).max(initial=0)))
+    keeping = gates.like(most * np.repeat([-1, 0, 1, 0], layer.size))
+    _, _, last = layer.lstm(where(layer.padding_mask(), gates, keeping))
+    assert last is not None, "an LSTM has cells"
+    return where(layer.has_step(0), last, cells)  # the first state may be more than 1
 
 
 Step = Callable[[Tensor, Tensor, "Tensor | None"], tuple[Tensor, "Tensor | None"]]
 
 
 def _unrolled(layer: RecurrentLayer, gates: Tensor, step: Step) -> Result:
-    """Every step for itself. A sequence that has ended keeps its state, and its results are 0."""
+    """Every step for itself. A sequence that has ended keeps its last state, and its results are 0. Padded
+    steps read these zeros, as in ONNX Runtime, where the states of all sequences share a dynamic scale."""
     steps, batch, width = gates.shape
     gates.builder.check_room(2 * steps, [gates.name])  # a step has at least as many
-    h, c = layer.h, layer.c
+    y, h, c = layer.h, layer.h, layer.c
     results: dict[int, Tensor] = {}
     for t in range(steps - 1, -1, -1) if layer.reverse else range(steps):
-        new_h, new_c = step(part(gates, 0, t, 1).reshape(batch, width), h, c)
-        results[t] = new_h
-        if layer.lengths is not None:
-            is_inside = layer.lengths.like(t).apply(Less(), layer.lengths.reshape(batch, 1))
-            results[t] = where(is_inside, new_h, 0)
-            new_h = where(is_inside, new_h, h)
-            new_c = None if new_c is None or c is None else where(is_inside, new_c, c)
-        h, c = new_h, new_c
+        y, new_c = step(part(gates, 0, t, 1).reshape(batch, width), y, c)
+        if layer.lengths is None:
+            h, c = y, new_c
+        else:
+            is_inside = layer.has_step(t)
+            h = where(is_inside, y, h)
+            c = None if new_c is None or c is None else where(is_inside, new_c, c)
+            y = where(is_inside, y, 0)
+        results[t] = y
     rows = [results[t].reshape(1, batch, layer.size) for t in range(steps)]
-    y = concat(rows, 0) if rows else gates.like(np.zeros((0, batch, layer.size)))
-    return y, h, c
+    every = concat(rows, 0) if rows else gates.like(np.zeros((0, batch, layer.size)))
+    return every, h, c
 
 
 def directions(tensor: Tensor | None, count: int) -> Iterator[Tensor | None]:

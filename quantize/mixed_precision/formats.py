@@ -13,6 +13,7 @@ from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.conv_transpose2d import ConvTranspose2d
 from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.gather import Gather
+from edgekit.core.ops.logic import Where
 from edgekit.core.ops.recurrent import Recurrent
 from edgekit.core.passes.integer_labels import keeps_scale
 from edgekit.core.types import Array, DType, Quant
@@ -47,7 +48,7 @@ class Formats:
 
 def takes_wide(node: Node) -> bool:
     """Is there a kernel of this node for int16?"""
-    moves = keeps_scale(node.op) and (len(node.inputs) == 1 or isinstance(node.op, Concat | Gather))
+    moves = keeps_scale(node.op) and (len(node.inputs) == 1 or isinstance(node.op, Concat | Gather | Where))
     return isinstance(node.op, Conv2d | ConvTranspose2d | Dense) or moves
 
 

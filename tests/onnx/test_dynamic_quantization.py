@@ -128,6 +128,16 @@ def test_activations_without_a_range_are_zero() -> None:
     assert_near(simulate.run(imported(net), zeros), reference(net, zeros))
 
 
+def test_padded_steps_have_no_part_in_the_scale_of_a_state() -> None:
+    net = quantized(lstm(np.random.default_rng(3)), False, True)
+    net.graph.initializer.append(numpy_helper.from_array(np.int32([5, 1, 2]), "lengths"))
+    for layer in net.graph.node:
+        if layer.op_type == "DynamicQuantizeLSTM":
+            layer.input[4] = "lengths"
+    inputs = samples(net, 3)
+    assert_near(simulate.run(imported(net), inputs), reference(net, inputs))
+
+
 @pytest.mark.parametrize("broken", ["w", "r", "w_scale", "r_zero_point"])
 def test_weights_of_an_lstm_that_do_not_fit_are_refused(broken: str) -> None:
     net = quantized(lstm(np.random.default_rng(3)), False, True)

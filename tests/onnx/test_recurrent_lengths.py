@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
 from onnx import ModelProto, TensorProto
 from support.onnx_models import model, node, tensor
-from support.tools import require_module
+from support.tools import require, require_module
 
-from edgekit import quantize_model
+from edgekit import build, quantize_model
 from edgekit.converters.onnx.reader import convert
 from edgekit.core.ir import Graph
 from edgekit.core.ops.recurrent import Recurrent
@@ -21,7 +22,7 @@ from edgekit.core.types import Array
 STEPS, BATCH, INPUTS, SIZE = 7, 4, 5, 6
 GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
 DIRECTIONS = {"forward": 1, "reverse": 1, "bidirectional": 2}
-LENGTHS = np.int32([3, STEPS, 1, 5])
+LENGTHS = np.array([3, STEPS, 1, 5], np.int32)
 
 
 def weights(op: str, direction: str) -> dict[str, Array]:
@@ -32,14 +33,16 @@ def weights(op: str, direction: str) -> dict[str, Array]:
     return {name: (rng.standard_normal(shape) / 2).astype(np.float32) for name, shape in shapes.items()}
 
 
-def file(op: str, direction: str, results: str, *, starts: bool) -> ModelProto:
-    """A layer whose lengths are an input."""
+def file(op: str, direction: str, results: str, *, starts: bool, as_inputs: bool = False) -> ModelProto:
+    """A layer whose lengths, and first states if they are no constants, are inputs."""
     given = weights(op, direction)
-    kept = {name: x for name, x in given.items() if starts or not name.startswith("first")}
-    operands = " ".join(("x", "w", "r", "b", "lengths", *(name for name in kept if name.startswith("first"))))
+    kept = {name: given[name] for name in "wrb"}
+    first = {name: x for name, x in given.items() if starts and name not in kept}
+    operands = " ".join(("x", "w", "r", "b", "lengths", *first))
     made = node(op, operands, results, hidden_size=SIZE, direction=direction)
     inputs = [tensor("x", [STEPS, BATCH, INPUTS]), tensor("lengths", [BATCH], TensorProto.INT32)]
-    return model([made], kept, inputs=inputs, outputs=results.split())
+    inputs += [tensor(name, x.shape) for name, x in first.items() if as_inputs]
+    return model([made], kept if as_inputs else kept | first, inputs=inputs, outputs=results.split())
 
 
 def samples(count: int = 1) -> list[dict[str, Array]]:
@@ -81,6 +84,35 @@ def test_a_sequence_of_no_steps_keeps_its_state() -> None:
     assert not found["y"].any()
     assert np.array_equal(found["h"], first["first_h"])
     np.testing.assert_allclose(found["c"], first["first_c"], atol=1e-7)
+
+
+def test_an_empty_sequence_keeps_its_state_beside_others() -> None:
+    """ONNX Runtime makes the last state of such a sequence 0."""
+    onnxruntime = require_module("onnxruntime")
+    data = file("LSTM", "bidirectional", "y h c", starts=True)
+    given = samples()[0] | {"lengths": np.array([0, STEPS, 0, 2], np.int32)}
+    found, first = run(simplify(convert(data)), given), weights("LSTM", "bidirectional")
+    expected = onnxruntime.InferenceSession(data.SerializeToString()).run(None, given)
+    for name, ours in zip("yhc", expected, strict=True):
+        np.testing.assert_allclose(found[name][..., 1::2, :], ours[..., 1::2, :], rtol=1e-4, atol=2e-6)
+    assert np.array_equal(found["h"][:, ::2], first["first_h"][:, ::2])
+    assert np.array_equal(found["c"][:, ::2], first["first_c"][:, ::2])
+
+
+def test_cells_become_integers_from_any_first_state(tmp_path: Path) -> None:
+    require("gcc")
+    graph = convert(file("LSTM", "bidirectional", "y h c", starts=True, as_inputs=True))
+    first = {name: x for name, x in weights("LSTM", "bidirectional").items() if name.startswith("first")}
+    given = [
+        sample | {name: np.roll(x, i) for name, x in first.items()} for i, sample in enumerate(samples(24))
+    ]
+    made, report = quantize_model(
+        graph, given, calibrate="minmax", strict_int8=True, progress=lambda step: None
+    )
+    assert {layer.runs_in for layer in report.layers if layer.op == "Lstm"} == {"int8"}
+    assert "float32" not in {layer.runs_in for layer in report.layers}
+    assert report.outputs["c"] > 35
+    build(made, tmp_path, verify=True)
 
 
 def test_layers_with_lengths_become_integers() -> None:

@@ -123,7 +123,7 @@ class _DynamicLayer(RecurrentLayer):
     state_weights: _Bytes
 
     def is_plain(self, *activations: str) -> bool:
-        """Sequences share the scale of a state, so that each has to stop at its end."""
+        """Not with lengths: all sequences share the scale of a state, so that those of padded steps are 0."""
         return super().is_plain(*activations) and self.lengths is None
 
     def input_products(self, x: Tensor) -> Tensor:
