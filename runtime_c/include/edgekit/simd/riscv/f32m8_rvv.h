@@ -6,9 +6,8 @@
 #include "edgekit/simd/riscv/halves_rvv.h"
 #include "edgekit/simd/riscv/window_rvv.h"
 
-/* The most pixels whose sums are registers, beside weights; and of depthwise layers, whose cells are registers, too. */
+/* The most pixels whose sums are registers, beside weights. */
 #define EK_FM8_PIXELS 3
-#define EK_FM8_CHANNEL_PIXELS 1
 /* The inner loop is over channels, not over columns, and is not unrolled: compilers would load weights of later taps,
  * for which there are no registers. */
 #define EK_FM8_BY_CHANNELS 1
