@@ -7,11 +7,12 @@ found in its text, from its run function on."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from edgekit.codegen.cost.cost_files import OFTEN, ONCE, content
+from edgekit.codegen.kernels import contracts
 from edgekit.codegen.layer_functions import layer_functions
 from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import Program
@@ -20,9 +21,8 @@ _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _FUNCTION = re.compile(
     r"^(?![#/*}]|typedef|extern)[A-Za-z_][^\n;{}=]*?\b(\w+)\([^;{}]*?\)\s*\{\n(.*?)^\}", re.M | re.S
 )
-_MACRO = re.compile(r"^#define (\w+)(?:\(([^)]*)\))?((?:.*\\\n)*.*)$", re.MULTILINE)
-_EXPANDED = re.compile(r"^(EK_\w+)\(([^()]*)\)$", re.MULTILINE)  # a macro that defines functions
-_CALLED = re.compile(r"\b(ek_\w+)\(")
+_MACRO = re.compile(r"^#define (\w+)((?:.*\\\n)*.*)$", re.MULTILINE)
+_EXPANDED = re.compile(r"^EK_\w+\(.*\)$", re.MULTILINE)  # a macro that defines functions
 _WORD = re.compile(r"\w+")
 _VERSION = re.compile(r"_[0-9a-f]{8}$")
 
@@ -117,27 +117,12 @@ def _calls(texts: Iterable[str]) -> Mapping[str, set[str]]:
     found: dict[str, set[str]] = {}
     for text in texts:
         plain = _COMMENT.sub(" ", text)
-        macros = {name: (words, body) for name, words, body in _MACRO.findall(plain)}
-        for name, (_, body) in macros.items():
+        for name, body in _MACRO.findall(plain):
             found.setdefault(name, set()).update(_WORD.findall(body))
-        for name, body in _FUNCTION.findall(plain):
-            found.setdefault(name, set()).update(_WORD.findall(body))
-        for name, given in _EXPANDED.findall(plain):
-            if name in macros:
-                for made, words in _defined(*macros[name], given):
-                    found.setdefault(made, set()).update(words)
+        for part in (_EXPANDED.sub("", plain), contracts.made(plain)):
+            for name, body in _FUNCTION.findall(part):
+                found.setdefault(name, set()).update(_WORD.findall(body))
     return found
-
-
-def _defined(names: str, body: str, given: str) -> Iterator[tuple[str, set[str]]]:
-    """The functions that a macro defines, all of whose words count for each."""
-    text = re.sub(r"\s*##\s*", "##", body.replace("\\\n", "\n"))
-    for name, value in zip(names.split(","), given.split(","), strict=False):
-        text = re.sub(rf"\b{name.strip()}\b", value.strip(), text)
-    text = text.replace("##", "")
-    words = set(_WORD.findall(text))
-    for made in _CALLED.findall(text):
-        yield made, words
 
 
 def _reached(calls: Mapping[str, set[str]], *starts: str) -> set[str]:

@@ -18,6 +18,7 @@ _SPLIT = re.compile(r"\n \* @split (.+?)(?= \*/|\n)")
 _SHARED = re.compile(r'^#include "edgekit/contracts/fields/(\w+\.h)"\n', re.MULTILINE)
 _MACRO = re.compile(r"^#define (EK_\w+)\((.*?)\) +\\\n((?:.*\\\n)*.*)", re.MULTILINE)
 _USED = re.compile(r"^(EK_\w+)\((.*)\)$", re.MULTILINE)
+_ARGUMENT = re.compile(r"(?:[^,()]|\((?:[^()]|\([^()]*\))*\))+")  # commas in parentheses are its own
 _INDENTED = re.compile(r"^ {4}| *\\$", re.MULTILINE)  # as lines of a macro are
 _LETTER = re.compile(r"\bEK_([A-Z])\b")
 
@@ -68,17 +69,16 @@ def rules() -> frozenset[str]:
     return frozenset(rule for text in texts for part in (text, made(text)) for rule in _RULE.findall(part))
 
 
-@cache
 def made(text: str) -> str:
-    """What macros of functions in a header make where it uses them."""
+    """The functions that macros define where the text uses them."""
     macros = {name: (parameters.split(", "), body) for name, parameters, body in _MACRO.findall(text)}
-    made = []
+    functions = []
     for name, arguments in _USED.findall(text):
         parameters, body = macros.get(name, ((), ""))
-        for parameter, argument in zip(parameters, arguments.split(", "), strict=False):
-            body = re.sub(rf"(?:##)?\b{parameter}\b(?:##)?", argument, body)
-        made.append(_INDENTED.sub("", body))
-    return "\n".join(made)
+        for parameter, argument in zip(parameters, _ARGUMENT.findall(arguments), strict=False):
+            body = re.sub(rf"(?:##)?\b{parameter}\b(?:##)?", argument.strip(), body)
+        functions.append(_INDENTED.sub("", body))
+    return "\n".join(functions)
 
 
 @cache

@@ -105,12 +105,12 @@ def test_nothing_is_guessed_for_other_kernels(graph: Graph, name: str) -> None:
 
 def test_functions_are_found_through_macros() -> None:
     text = b"""/* made() */
-#define EK_DEFINE(type) \\
+#define EK_DEFINE(type, walk) \\
     static void ek_##type##_rows(void) \\
     { \\
-        ek_##type##_dots(); \\
+        walk ek_##type##_dots(); \\
     }
-EK_DEFINE(f32)
+EK_DEFINE(f32, EK_WALK("", EK_STEP(1, 2)))
 static void ek_f32_dots(void)
 {
 }
