@@ -14,11 +14,14 @@ static inline void ek_requantize_tfl_constants(const int8_t *e, int32_t zero, in
     *shift = 0;
 }
 
-static inline void ek_requantize_once_constants(
-    const int8_t *e, int32_t zero, int32_t *offset, int32_t *shift)
-{
-    ek_requantize_tfl_constants(e, zero, offset, shift);
-}
+/* The same of a rule with another name. */
+#define EK_CONSTANTS_DSP(NAME, RULE)                                                                         \
+    static inline void ek_requantize_##NAME##_constants(                                                     \
+        const int8_t *e, int32_t zero, int32_t *offset, int32_t *shift)                                      \
+    {                                                                                                        \
+        ek_requantize_##RULE##_constants(e, zero, offset, shift);                                            \
+    }
+EK_CONSTANTS_DSP(once, tfl)
 
 static inline void ek_requantize_e_constants(const int8_t *e, int32_t zero, int32_t *offset, int32_t *shift)
 {
@@ -33,14 +36,6 @@ static inline void ek_requantize_e_nibbles_constants(
     *shift = -e[0] - 33;
     *offset = zero * (1 << *shift) + (1 << (*shift - 1));
 }
-
-/* The same of a rule with another name. */
-#define EK_CONSTANTS_DSP(NAME, RULE)                                                                         \
-    static inline void ek_requantize_##NAME##_constants(                                                     \
-        const int8_t *e, int32_t zero, int32_t *offset, int32_t *shift)                                      \
-    {                                                                                                        \
-        ek_requantize_##RULE##_constants(e, zero, offset, shift);                                            \
-    }
 
 /* (a b + 2^31) >> 32 */
 static inline int32_t ek_high_word(int32_t a, int32_t b)
@@ -191,7 +186,8 @@ static EK_SHARED void ek_add_halves(
     }
 }
 
-/* The rules in assembly are orders of these. C99 promises 4095 characters: no blanks.
+/* clang-format off */
+/* The rules in assembly are sequences of these instructions. C99 promises 4095 characters: no blanks.
  * The high word of a doubled sum times r12, rounded; or of a sum, which is added to x. */
 #define EK_HIGH(sum) "smmulr " #sum "," #sum ",r12\n"
 #define EK_HIGH_AND(multiply, sum, x) multiply " " #sum "," #sum ",r12," #x "\n"
@@ -220,14 +216,14 @@ static EK_SHARED void ek_add_halves(
     "smull r12," #sum "," #sum ",r12\n"                                                                      \
     "cmp.w r12,#0\n"                                                                                         \
     "it eq\n"                                                                                                \
-    "addeq.w " #sum "," #sum "," #sum ",asr #31\n" EK_DOTS_LAST(sum)
+    "addeq.w " #sum "," #sum "," #sum ",asr #31\n"                                                           \
+    EK_DOTS_LAST(sum)
 
 /* Both with halves that go up: the offset is added to the high word, at the place that the shift leaves it. t and u are
  * registers: exponent, and offset. */
 #define EK_LOAD_UP(t, u) EK_LOAD_MULTIPLIER EK_LOAD_EXPONENT(t) "lsl.w " #u ",lr," #t "\n"
 #define EK_DOTS_UP(multiply, sum, t, u)                                                                      \
-    EK_LOAD_UP(t, u)                                                                                         \
-    EK_HIGH_AND(multiply, sum, u) EK_DOWN(sum, t) EK_NEAREST_HALF(sum) EK_STORE_BYTE(sum)
+    EK_LOAD_UP(t, u) EK_HIGH_AND(multiply, sum, u) EK_DOWN(sum, t) EK_NEAREST_HALF(sum) EK_STORE_BYTE(sum)
 #define EK_DOTS_TFL_UP(sum, t, u) EK_DOTS_UP("smmlar", sum, t, u)
 #define EK_DOTS_ONCE_UP(sum, t, u) EK_DOTS_UP("smmla", sum, t, u)
 
@@ -244,36 +240,46 @@ static EK_SHARED void ek_add_halves(
 /* The same for sums of two pixels, whose results are r1 apart. */
 #define EK_PAIR_STORE_BYTES(a, b) EK_STORE_BYTE(a) "strb.w " #b ",[r3,r1]\n"
 #define EK_PAIR_STORE_HALVES(a, b) EK_STORE_HALF(a) "strh.w " #b ",[r3,r1]\n"
-#define EK_PAIR_LAST(a, b)                                                                                   \
-    EK_DOWN(a, r12)                                                                                          \
-    EK_DOWN(b, r12) EK_PLUS(a, lr) EK_PLUS(b, lr) EK_NEAREST_HALF(a) EK_NEAREST_HALF(b)
 #define EK_PAIR_TFL(a, b)                                                                                    \
     EK_LOAD_MULTIPLIER                                                                                       \
-    EK_HIGH(a)                                                                                               \
-    EK_HIGH(b) EK_LOAD_EXPONENT(r12) EK_AWAY(a) EK_AWAY(b) EK_PAIR_LAST(a, b) EK_PAIR_STORE_BYTES(a, b)
+    EK_HIGH(a) EK_HIGH(b)                                                                                    \
+    EK_LOAD_EXPONENT(r12)                                                                                    \
+    EK_AWAY(a) EK_AWAY(b)                                                                                    \
+    EK_DOWN(a, r12) EK_DOWN(b, r12)                                                                          \
+    EK_PLUS(a, lr) EK_PLUS(b, lr)                                                                            \
+    EK_NEAREST_HALF(a) EK_NEAREST_HALF(b)                                                                    \
+    EK_PAIR_STORE_BYTES(a, b)
 #define EK_PAIR_UP(a, b, t, u)                                                                               \
     EK_LOAD_UP(t, u)                                                                                         \
-    EK_HIGH_AND("smmlar", a, u)                                                                              \
-    EK_HIGH_AND("smmlar", b, u) EK_DOWN(a, t) EK_DOWN(b, t) EK_NEAREST_HALF(a) EK_NEAREST_HALF(b)
+    EK_HIGH_AND("smmlar", a, u) EK_HIGH_AND("smmlar", b, u)                                                  \
+    EK_DOWN(a, t) EK_DOWN(b, t)                                                                              \
+    EK_NEAREST_HALF(a) EK_NEAREST_HALF(b)
 #define EK_PAIR_TFL_UP(a, b) EK_PAIR_UP(a, b, r7, r11) EK_PAIR_STORE_BYTES(a, b)
 #define EK_PAIR_SCALED(a, b)                                                                                 \
     EK_LOAD_MULTIPLIER                                                                                       \
-    EK_HIGH_AND("smmla", a, lr) EK_HIGH_AND("smmla", b, lr) EK_DOWN(a, r2) EK_DOWN(b, r2)
+    EK_HIGH_AND("smmla", a, lr) EK_HIGH_AND("smmla", b, lr)                                                  \
+    EK_DOWN(a, r2) EK_DOWN(b, r2)
 #define EK_PAIR_E(a, b) EK_PAIR_SCALED(a, b) EK_NEAREST(a, 8) EK_NEAREST(b, 8) EK_PAIR_STORE_BYTES(a, b)
-#define EK_PAIR_E_S16(a, b)                                                                                  \
-    EK_PAIR_SCALED(a, b) EK_NEAREST(a, 16) EK_NEAREST(b, 16) EK_PAIR_STORE_HALVES(a, b)
+#define EK_PAIR_E_S16(a, b) EK_PAIR_SCALED(a, b) EK_NEAREST(a, 16) EK_NEAREST(b, 16) EK_PAIR_STORE_HALVES(a, b)
 
 /* The same for two sums in r10 and r11, whose constants are on the stack: multiplier, exponent, offset, and in lr then the
  * step of y. */
 #define EK_PLANE_TFL                                                                                         \
-    "ldrd r12,lr,[sp,#8]\n" EK_HIGH(r10) EK_HIGH(r11) EK_AWAY(r10) EK_AWAY(r11) EK_DOWN(r10, lr)             \
-        EK_DOWN(r11, lr) "ldrd r12,lr,[sp,#16]\n" EK_PLUS(r10, r12) EK_PLUS(r11, r12) EK_NEAREST_HALF(r10)   \
-            EK_NEAREST_HALF(r11)
+    "ldrd r12,lr,[sp,#8]\n"                                                                                  \
+    EK_HIGH(r10) EK_HIGH(r11)                                                                                \
+    EK_AWAY(r10) EK_AWAY(r11)                                                                                \
+    EK_DOWN(r10, lr) EK_DOWN(r11, lr)                                                                        \
+    "ldrd r12,lr,[sp,#16]\n"                                                                                 \
+    EK_PLUS(r10, r12) EK_PLUS(r11, r12)                                                                      \
+    EK_NEAREST_HALF(r10) EK_NEAREST_HALF(r11)
 #define EK_PLANE_SCALED(multiply)                                                                            \
-    "ldrd r12,lr,[sp,#8]\n" EK_HIGH_AND(multiply, r10, lr)                                                   \
-        EK_HIGH_AND(multiply, r11, lr) "ldrd r12,lr,[sp,#16]\n" EK_DOWN(r10, r12) EK_DOWN(r11, r12)          \
-            EK_NEAREST(r10, 8) EK_NEAREST(r11, 8)
+    "ldrd r12,lr,[sp,#8]\n"                                                                                  \
+    EK_HIGH_AND(multiply, r10, lr) EK_HIGH_AND(multiply, r11, lr)                                            \
+    "ldrd r12,lr,[sp,#16]\n"                                                                                 \
+    EK_DOWN(r10, r12) EK_DOWN(r11, r12)                                                                      \
+    EK_NEAREST(r10, 8) EK_NEAREST(r11, 8)
 #define EK_PLANE_E EK_PLANE_SCALED("smmla")
 #define EK_PLANE_TFL_UP EK_PLANE_SCALED("smmlar")
+/* clang-format on */
 
 #endif

@@ -104,31 +104,37 @@ static inline int32x4_t ek_requantize_once_up_x4(int32x4_t acc, int32x4_t m, int
     "vadd.i32 " #sum ", " #sum ", " #t "\n"
 #define EK_MVE_ADD(sum, zero) "vadd.i32 " #sum ", " #sum ", " #zero "\n"
 
+/* clang-format off */
 /* Eight sums in q0 and q1 with multipliers in q3; `zero` is a register. Rule E has its shift in q6; for rule T `exponents`
  * loads q3. */
 #define EK_TWO_PIXELS_E(zero)                                                                                \
-    EK_MVE_HIGH(q0, q3)                                                                                      \
-    EK_MVE_HIGH(q1, q3) EK_MVE_SHIFT(q0, q6) EK_MVE_SHIFT(q1, q6) EK_MVE_ADD(q0, zero) EK_MVE_ADD(q1, zero)
+    EK_MVE_HIGH(q0, q3) EK_MVE_HIGH(q1, q3)                                                                  \
+    EK_MVE_SHIFT(q0, q6) EK_MVE_SHIFT(q1, q6)                                                                \
+    EK_MVE_ADD(q0, zero) EK_MVE_ADD(q1, zero)
 #define EK_TWO_PIXELS_E_UP(zero)                                                                             \
     "vshl.s32 q0, q0, q6\n"                                                                                  \
     "vshl.s32 q1, q1, q6\n"                                                                                  \
     "vrmulh.s32 q0, q0, q3\n"                                                                                \
-    "vrmulh.s32 q1, q1, q3\n" EK_MVE_ADD(q0, zero) EK_MVE_ADD(q1, zero)
+    "vrmulh.s32 q1, q1, q3\n"                                                                                \
+    EK_MVE_ADD(q0, zero) EK_MVE_ADD(q1, zero)
 #define EK_TWO_PIXELS_TFL(exponents, zero)                                                                   \
-    EK_MVE_ROUNDED_HIGH(q0, q3)                                                                              \
-    EK_MVE_ROUNDED_HIGH(q1, q3)                                                                              \
-    exponents EK_MVE_AWAY(q0, q3, q2) EK_MVE_SHIFT(q0, q3) EK_MVE_AWAY(q1, q3, q2) EK_MVE_SHIFT(q1, q3)      \
-        EK_MVE_ADD(q0, zero) EK_MVE_ADD(q1, zero)
+    EK_MVE_ROUNDED_HIGH(q0, q3) EK_MVE_ROUNDED_HIGH(q1, q3)                                                  \
+    exponents                                                                                                \
+    EK_MVE_AWAY(q0, q3, q2) EK_MVE_SHIFT(q0, q3)                                                             \
+    EK_MVE_AWAY(q1, q3, q2) EK_MVE_SHIFT(q1, q3)                                                             \
+    EK_MVE_ADD(q0, zero) EK_MVE_ADD(q1, zero)
 #define EK_TWO_PIXELS_TFL_UP(exponents, zero)                                                                \
-    EK_MVE_ROUNDED_HIGH(q0, q3)                                                                              \
-    EK_MVE_ROUNDED_HIGH(q1, q3)                                                                              \
-    exponents EK_MVE_SHIFT(q0, q3) EK_MVE_SHIFT(q1, q3) EK_MVE_ADD(q0, zero) EK_MVE_ADD(q1, zero)
+    EK_MVE_ROUNDED_HIGH(q0, q3) EK_MVE_ROUNDED_HIGH(q1, q3)                                                  \
+    exponents                                                                                                \
+    EK_MVE_SHIFT(q0, q3) EK_MVE_SHIFT(q1, q3)                                                                \
+    EK_MVE_ADD(q0, zero) EK_MVE_ADD(q1, zero)
 
 /* Four sums with multipliers at r3 and exponents at r4, which advance; q4 to q6 are free. Rule E has its shift in q7. */
 #define EK_TAPS_E(sum) "vldrw.32 q4, [r3], #16\n" EK_MVE_HIGH(sum, q4) EK_MVE_SHIFT(sum, q7)
 #define EK_TAPS_HIGH(sum)                                                                                    \
     "vldrw.32 q4, [r3], #16\n"                                                                               \
-    "vldrb.s32 q5, [r4], #4\n" EK_MVE_ROUNDED_HIGH(sum, q4)
+    "vldrb.s32 q5, [r4], #4\n"                                                                               \
+    EK_MVE_ROUNDED_HIGH(sum, q4)
 #define EK_TAPS_TFL(sum) EK_TAPS_HIGH(sum) EK_MVE_AWAY(sum, q5, q6) EK_MVE_SHIFT(sum, q5)
 #define EK_TAPS_TFL_UP(sum) EK_TAPS_HIGH(sum) EK_MVE_SHIFT(sum, q5)
 
@@ -138,7 +144,9 @@ static inline int32x4_t ek_requantize_once_up_x4(int32x4_t acc, int32x4_t m, int
 #define EK_BAND_AWAY(sum) "vdup.32 q2, r11\n" EK_MVE_AWAY(sum, q2, q2)
 #define EK_BAND_TFL_UP EK_MVE_ROUNDED_HIGH(q0, r9) EK_MVE_ROUNDED_HIGH(q1, r9) EK_BAND_SHIFT
 #define EK_BAND_TFL                                                                                          \
-    EK_MVE_ROUNDED_HIGH(q0, r9)                                                                              \
-    EK_MVE_ROUNDED_HIGH(q1, r9) EK_BAND_AWAY(q0) EK_BAND_AWAY(q1) EK_BAND_SHIFT
+    EK_MVE_ROUNDED_HIGH(q0, r9) EK_MVE_ROUNDED_HIGH(q1, r9)                                                  \
+    EK_BAND_AWAY(q0) EK_BAND_AWAY(q1)                                                                        \
+    EK_BAND_SHIFT
+/* clang-format on */
 
 #endif
