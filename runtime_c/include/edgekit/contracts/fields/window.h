@@ -1,4 +1,4 @@
-/* How a window lies over an image. */
+/* The window of a convolution or pool: size, stride, dilation and padding. */
 int32_t k_h;
 int32_t k_w;
 int32_t stride_h;
