@@ -188,9 +188,9 @@ def _check(target: Target) -> None:
         refuse("board is no list of two or three regions", 'a start and a size each, such as "0x20000000 4M"')
     if target.align not in _ALIGNMENTS:
         refuse(f"align is {target.align}", f"one of {', '.join(map(str, _ALIGNMENTS))}")
-    for key, most in _MOST.items():
-        if not 1 <= (number := getattr(target, key)) <= most:
-            refuse(f"{key} is {number}", f"from 1 to {most}")
+    for key, (least, most) in _RANGES.items():
+        if not least <= (number := getattr(target, key)) <= most:
+            refuse(f"{key} is {number}", f"from {least} to {most}")
     if not target.compilers or not all(word.strip() for word in target.compilers):
         refuse("compilers has no name, or one without a letter", 'such as ["arm-none-eabi-gcc", "clang"]')
     for key in ("runner", "emulator"):
@@ -212,7 +212,13 @@ def _no_command(text: str) -> str:
         return f"{text:.60} has a quotation that does not end"
 
 
-_MOST = {"channels": 1 << 10, "cores": MAX_CORES, "part_macs": 1 << 40}
+_RANGES = {
+    "channels": (1, 1 << 10),
+    "cores": (1, MAX_CORES),
+    "part_macs": (1, 1 << 40),
+    "ram_limit": (0, 1 << 50),
+    "runner_release": (0, 1 << 20),
+}
 _MAX_CLOCK = 10**12
 _REGION = re.compile(r"0x[0-9a-fA-F]{1,8} \d{1,6}[KM]?")
 _ALIGNMENTS = (8, 16, 32, 64, 128)
@@ -225,6 +231,8 @@ def _parsed(name: str, text: str) -> Target:
     except ValueError as error:
         raise EdgeKitError("E0106", f"target {name}: {reason_of(error)}") from None
     base = table.pop("base", "")
+    if not isinstance(base, str):
+        raise EdgeKitError("E0106", f"target {name}: base should be a str")
     if base and (base not in names() or base == name):
         raise EdgeKitError("E0106", f"target {name}: no base {base}", hint=suggest.hint(base, names()))
     known = {f.name for f in fields(Target)} - {"name", "core"}
@@ -240,7 +248,7 @@ def _parsed(name: str, text: str) -> Target:
             value = _hertz(name, value)
         elif expected is float and isinstance(value, int) and not isinstance(value, bool):
             value = float(value)
-        if not isinstance(value, expected):
+        if not isinstance(value, expected) or (isinstance(value, bool) and expected is not bool):
             raise EdgeKitError("E0106", f"target {name}: {key} should be a {expected.__name__}")
         if isinstance(value, tuple) and not all(isinstance(word, str) for word in value):
             raise EdgeKitError("E0106", f"target {name}: {key} should be a list of strings")

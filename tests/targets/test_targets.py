@@ -1,6 +1,8 @@
 """Every target builds, and runs where there is an emulator: the same integers as in the simulator."""
 
 import functools
+from contextlib import suppress
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -81,6 +83,9 @@ def test_a_board_is_a_processor_with_memory() -> None:
         ("memory = { ram = -1 }", "-1 is not a size of ram"),
         ("memory = { ram = 1.5 }", "1.5 is not a size of ram"),
         ('memory = "128K"', "memory should be a dict"),
+        ('base = ["host"]', "base should be a str"),
+        ("cores = true", "cores should be a int"),
+        ("ram_limit = -1", "ram_limit is -1"),
         ("isa = [1]", "isa should be a list of strings"),
         ('isa = ["../mine", "ref"]', "unknown instruction set ../mine"),
         ('isa = ["ref", "avx2"]', "isa ends with another set than ref"),
@@ -102,6 +107,16 @@ def test_a_board_is_a_processor_with_memory() -> None:
 def test_mistakes_in_target_files_are_named(text: str, words: str) -> None:
     with pytest.raises(EdgeKitError, match=words):
         targets.parse("mine", text)
+
+
+@pytest.mark.parametrize("key", ["base", *(field.name for field in fields(targets.Target))])
+def test_values_of_any_type_are_taken_or_refused(key: str) -> None:
+    default = getattr(targets.Target("mine"), key, "")
+    values = "'' 'x' -1 2 1000000000000000000000 1.5 nan inf true [] [''] [[]] [1] {} {a={}} 1979-05-27"
+    for value in values.split():
+        with suppress(EdgeKitError):
+            found = getattr(targets.parse("mine", f"{key} = {value}"), key, default)
+            assert type(found) is type(default)
 
 
 def test_what_is_no_text_is_no_target_file(tmp_path: Path) -> None:
