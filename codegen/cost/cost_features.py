@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from edgekit.codegen.kernels.expressions import Expression
 from edgekit.codegen.kernels.symbols import instance_name
 from edgekit.codegen.kernels.variants import variant_named
+from edgekit.codegen.kernels.windows import taps, whole
 from edgekit.core.fixed import int_range
 from edgekit.core.ops import Call
 
@@ -117,48 +118,29 @@ def _windows(given: Mapping[str, int], outputs: int, padded: int) -> Iterator[tu
     depth = channels // groups if "groups" in given else 1  # depthwise: one input for each output
     lines = batch * given["out_h"]
     places, cells = lines * given["out_w"], given["k_h"] * given["k_w"]
-    taps = batch * _inside(given, "h") * _inside(given, "w")
-    inner = batch * _whole(given, "h") * _whole(given, "w")
+    inside = batch * taps("h", given) * taps("w", given)
+    inner = batch * whole("h", given) * whole("w", given)
     yield "lines", lines
-    yield "padded products inside", taps * depth * padded
+    yield "padded products inside", inside * depth * padded
     yield "border cells", (places - inner) * cells * channels
     yield "output windows", outputs * cells
     yield "output window lines", outputs * given["k_h"]
     # A line of a window lies in one piece where all of it is within the image, and all channels take part.
     is_dense = groups == 1 and given.get("dilation_w", 1) == 1
-    whole = inner if is_dense else 0
-    yield "whole line blocks", whole * given["k_h"] * -(-given["k_w"] * depth // 16)
-    parted = places * groups - whole
+    in_place = inner if is_dense else 0
+    yield "whole line blocks", in_place * given["k_h"] * -(-given["k_w"] * depth // 16)
+    parted = places * groups - in_place
     yield "parted windows", parted
     yield "parted window lines", parted * given["k_h"]
     yield "parted cells", parted * cells * depth
-    yield "parted cells inside", 0 if is_dense else taps * channels
+    yield "parted cells inside", 0 if is_dense else inside * channels
     # Where compilers find the vectors, whole ones, and a rest cell by cell.
     yield "window 16-vectors", places * (out_channels // 16)
-    yield "tap 4-vectors", taps * (channels // 4)
-    yield "tap cells beside 4-vectors", taps * (channels % 4)
-    yield "tap cells beside 16-vectors", taps * (channels % 16)
-    yield "products by 16-vectors", taps * depth // 16 * out_channels
-    yield "products beside 16-vectors", taps * (depth % 16) * out_channels
-
-
-def _inside(given: Mapping[str, int], axis: str) -> int:
-    """How many taps of all windows along an axis are within the image."""
-    return sum(sum(taps) for taps in _taps(given, axis))
-
-
-def _whole(given: Mapping[str, int], axis: str) -> int:
-    """How many windows along an axis are within the image."""
-    return sum(all(taps) for taps in _taps(given, axis))
-
-
-def _taps(given: Mapping[str, int], axis: str) -> Iterator[list[bool]]:
-    """For each place of a window along an axis, which of its taps are within the image."""
-    pad = given.get({"h": "pad_top", "w": "pad_left"}[axis], 0)
-    stride, dilation = given.get(f"stride_{axis}", 1), given.get(f"dilation_{axis}", 1)
-    for place in range(given[f"out_{axis}"]):
-        start = place * stride - pad
-        yield [0 <= start + tap * dilation < given[f"in_{axis}"] for tap in range(given[f"k_{axis}"])]
+    yield "tap 4-vectors", inside * (channels // 4)
+    yield "tap cells beside 4-vectors", inside * (channels % 4)
+    yield "tap cells beside 16-vectors", inside * (channels % 16)
+    yield "products by 16-vectors", inside * depth // 16 * out_channels
+    yield "products beside 16-vectors", inside * (depth % 16) * out_channels
 
 
 def _is_clamped(call: Call) -> bool:

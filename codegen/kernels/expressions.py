@@ -1,7 +1,8 @@
 """Conditions and sizes in kernel files: Python's expressions over the parameters and facts of a call.
 
 Beside numbers and their operators they may say `compact` where weights should take little flash, `rule`,
-`max` and `min`, and of the weights `zero_blocks(1, 4)`, so many percent of 1 output and 4 inputs each, and
+`max` and `min`, of windows `taps_h` and `whole_w`, so many taps and whole windows along an axis are inside of
+the image, and of the weights `zero_blocks(1, 4)`, so many percent of 1 output and 4 inputs each, and
 `heavy_pairs()`, of 1000 pairs of these those that have too much for overflow_safe.py.
 """
 
@@ -15,12 +16,13 @@ from types import CodeType
 from typing import Any
 
 from edgekit.codegen.kernels.overflow_safe import heavy_pairs
+from edgekit.codegen.kernels.windows import MEASURES
 from edgekit.core.ops import Call, Param
 from edgekit.core.ops._integer import FACTS
 from edgekit.core.reasons import OwnWordsError
 from edgekit.core.tiles import zero_blocks
 
-KNOWN = frozenset({*FACTS, "compact", "rule"})  # of any call, beside its parameters
+KNOWN = frozenset({*FACTS, *MEASURES, "compact", "rule"})  # of any call, beside its parameters
 _OF_WEIGHTS: dict[str, Callable[..., int]] = {f.__name__: f for f in (zero_blocks, heavy_pairs)}
 _FUNCTIONS = frozenset({"max", "min", *_OF_WEIGHTS})
 _NODES = (
@@ -75,6 +77,8 @@ def _value(call: Call, name: str) -> str | Param | None:
         return call.rule
     if name in call.facts:
         return call.facts[name]
+    if name in MEASURES:
+        return MEASURES[name](call.params)
     return call.params.get(name, 0 if name == "compact" else None)
 
 

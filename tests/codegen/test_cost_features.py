@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from edgekit.codegen.cost.cost_features import work_of
-from edgekit.codegen.kernels.expressions import Expression
+from edgekit.codegen.kernels.expressions import Expression, expression
 from edgekit.codegen.kernels.kernel_files import all_variants
 from edgekit.core.ops import Arg, Call
 from edgekit.core.types import DType, Type, Value
@@ -124,6 +124,8 @@ def test_windows_over_images(window: tuple[int, ...], channels: int, groups: int
         rows = [0 <= top * stride - pad + i * dilation < in_h for i in range(k_h)]
         columns = [0 <= left * stride - pad + j * dilation < in_w for j in range(k_w)]
         taps, inside = sum(rows) * sum(columns), all(rows) and all(columns)
+        seen["taps"] += taps
+        seen["whole"] += inside
         seen["tap 4-vectors"] += taps * (channels // 4)
         seen["tap cells beside 4-vectors"] += taps * (channels % 4)
         seen["window 16-vectors"] += out_c // 16
@@ -133,7 +135,8 @@ def test_windows_over_images(window: tuple[int, ...], channels: int, groups: int
         seen["whole line blocks"] += whole * k_h * parts(line, 16)
         seen["parted windows"] += groups - whole
         seen["parted window lines"] += (groups - whole) * k_h
-    found = work(given)
+    own = {name: expression(f"batch * {name}_h * {name}_w") for name in ("taps", "whole")}
+    found = work(given, own=own)
     same(found, seen)
     same(found, {"positions": 2 * out_h * out_w, "lines": 2 * out_h})
 

@@ -8,13 +8,8 @@
  * @scratch 5 * k_h * ((k_w * in_c + 3) // 4 * 4) + 2 * out_c
  * @count pairs: batch * ((out_h * out_w + 1) // 2)
  * @count pair numbers: pairs * k_h * ((k_w * in_c + 3) // 4 * 4)
- * @count before: -(-pad_top // stride_h)
- * @count bottom: max(0, (out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1 - in_h - pad_top)
- * @count behind: -(-bottom // stride_h)
- * @count left: -(-pad_left // stride_w)
- * @count right: max(0, (out_w - 1) * stride_w + k_w - in_w - pad_left)
- * @count inner: max(0, out_h - before - behind) * max(0, out_w - left - -(-right // stride_w))
- * @count uneven lines: batch * (out_h * out_w - inner * (dilation_w == 1)) * k_h * (k_w * in_c % 4 > 0)
+ * @count uneven lines: batch * (out_h * out_w - whole_h * whole_w * (dilation_w == 1)) * k_h
+ * @count uneven lines: * (k_w * in_c % 4 > 0)
  * @work calls, clamped outputs, pair numbers, paired outputs, paired products, pairs, parted window lines
  * @work uneven lines */
 /* The same with weights in 8 bits.

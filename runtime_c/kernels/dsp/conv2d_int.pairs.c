@@ -6,13 +6,7 @@
  * @scratch 5 * k_h * ((k_w * (in_c // groups) + 3) // 4 * 4) @order windows 2
  * @count pairs: batch * groups * ((out_h * out_w + 1) // 2)
  * @count pair numbers: pairs * k_h * ((k_w * (in_c // groups) + 3) // 4 * 4)
- * @count before: -(-pad_top // stride_h)
- * @count bottom: max(0, (out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1 - in_h - pad_top)
- * @count behind: -(-bottom // stride_h)
- * @count left: -(-pad_left // stride_w)
- * @count right: max(0, (out_w - 1) * stride_w + k_w - in_w - pad_left)
- * @count inner: max(0, out_h - before - behind) * max(0, out_w - left - -(-right // stride_w))
- * @count uneven lines: batch * groups * k_h * (out_h * out_w - inner * (groups * dilation_w == 1))
+ * @count uneven lines: batch * groups * k_h * (out_h * out_w - whole_h * whole_w * (groups * dilation_w == 1))
  * @count uneven lines: * (k_w * (in_c // groups) % 4 > 0)
  * @work calls 300, clamped outputs 10, pair numbers 2.5, paired outputs 15, paired products 1.4, pairs 120
  * @work parted window lines 110, uneven lines 60 */

@@ -7,15 +7,10 @@
  * @count length: and out_h == in_h and out_w == in_w else out_w
  * @count blocks: groups * ((out_c // groups + 31) // 32)
  * @count tiles: batch * out_h * out_w // length * ((length + 4) // 5)
- * @count before: -(-pad_top // stride_h)
- * @count bottom: max(0, (out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1 - in_h - pad_top)
- * @count behind: -(-bottom // stride_h)
  * @count edges: (pad_left > 0) + ((out_w - 1) * stride_w + (k_w - 1) * dilation_w + 1 > in_w + pad_left)
- * @count taps: out_h * k_h - (before * pad_top + behind * bottom
- * @count taps: - stride_h * (before * (before - 1) + behind * (behind - 1)) // 2) // dilation_h
  * @count gathered rows: min(tiles, batch * out_h * edges) * groups * k_h
- * @count weight vectors: tiles * taps // out_h * blocks * k_w * (in_c // groups)
- * @count product vectors: batch * taps * out_w * blocks * k_w * (in_c // groups)
+ * @count weight vectors: tiles * taps_h // out_h * blocks * k_w * (in_c // groups)
+ * @count product vectors: batch * taps_h * out_w * blocks * k_w * (in_c // groups)
  * @count result vectors: batch * out_h * out_w * blocks
  * @work calls 96.4, gathered rows 46.8, product vectors 6.34, result vectors 16.8, weight vectors 5.85 */
 /* Convolution of floats, for few outputs: two vector registers, of up to twelve pixels.

@@ -6,12 +6,8 @@
  * @count blocks: groups * ((out_c // groups + 31) // 32)
  * @count wide: (out_w + 5) // 6
  * @count tiles: batch * out_h * wide
- * @count before: -(-pad_top // stride_h)
- * @count bottom: max(0, (out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1 - in_h - pad_top)
- * @count behind: -(-bottom // stride_h)
  * @count edges: (pad_left > 0) + ((out_w - 1) * stride_w + (k_w - 1) * dilation_w + 1 > in_w + pad_left)
- * @count high: min(out_h, before + behind)
- * @count parted: batch * groups * (high * wide + (out_h - high) * min(wide, edges))
+ * @count parted: batch * groups * ((out_h - whole_h) * wide + whole_h * min(wide, edges))
  * @count parted rows: parted * k_h
  * @count weight vectors: tiles * blocks * k_h * k_w * (in_c // groups)
  * @count results: batch * out_h * out_w * blocks
