@@ -124,6 +124,14 @@ def pack(tag: str, weights: Array, groups: int = 1) -> Array:
     return _nibbles(out) if DType.of(out.dtype) is DType.S4 else out
 
 
+def stream_size(tag: str, weights: Array) -> int:
+    """How many words a stream of blocks has, without making it."""
+    _, outputs, inputs = tiled(tag)
+    words = outputs * inputs * (stored_dtype(tag) or DType.of(weights.dtype)).numpy.itemsize // 4
+    pairs = np.maximum(1, (occupied(weights, outputs, inputs).sum(axis=1) + 1) // 2)
+    return int((1 + 2 * pairs * (1 + words)).sum())
+
+
 def _at(points: Array, weights: Array) -> Array:
     """Weights of 3 by 3 cells, O H W I, at points in each direction."""
     values = np.einsum("ij,ojkc,lk->oilc", points, weights.astype(np.float64), points)

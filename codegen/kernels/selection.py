@@ -19,7 +19,7 @@ from edgekit.codegen.cost.cost_features import work_of
 from edgekit.codegen.kernels.block_sparsity import is_stream
 from edgekit.codegen.kernels.kernel_files import Variant
 from edgekit.codegen.kernels.overflow_safe import is_light
-from edgekit.codegen.kernels.pack import pack
+from edgekit.codegen.kernels.pack import pack, stream_size
 from edgekit.codegen.kernels.symbols import kernel_id
 from edgekit.codegen.kernels.variants import layouts
 from edgekit.core.ops import Call
@@ -69,7 +69,9 @@ def _is_compact(variant: Variant) -> bool:
 
 def _size(tag: str, data: Array, groups: int) -> int:
     """Elements of a constant as it is packed."""
-    if is_stream(tag) or is_light(tag):
+    if is_stream(tag):
+        return stream_size(tag, data)
+    if is_light(tag):
         return pack(tag, data, groups).size  # as many as its zeros leave
     return _size_of(tag, data.shape, data.dtype, groups) if tag else data.size
 

@@ -14,7 +14,7 @@ from support.tools import require_module
 from edgekit.codegen.compilation import toolchain
 from edgekit.codegen.compilation.publish import write
 from edgekit.codegen.execution.driver import Driver
-from edgekit.codegen.kernels.pack import pack
+from edgekit.codegen.kernels.pack import pack, stream_size
 from edgekit.codegen.printing.render import Optimize, render, sources
 from edgekit.codegen.program import compile_graph
 from edgekit.core import target as targets
@@ -121,6 +121,14 @@ def test_layout() -> None:
     assert found.tolist() == [word for row in rows for word in row]
     wide = pack("blocks O/1! I/4! o1 i4(0213) : s16 x2", weights)
     assert wide[:4].tolist() == [1, 4, 2 | 6 << 16, 4 | 8 << 16]
+
+
+@pytest.mark.parametrize("tag", ["O/1! I/4! o1 i4 : s8", "O/1! I/4! o1 i4(0213) : s16 x2", "O/8! I/2! o8 i2"])
+@pytest.mark.parametrize("share", [0.0, 0.9, 1.0])
+def test_the_size_of_a_stream_is_known_without_packing(tag: str, share: float) -> None:
+    rng = np.random.default_rng(3)
+    weights = rng.integers(-9, 9, (19, 24), np.int8) * (rng.random((19, 24)) >= share).astype(np.int8)
+    assert stream_size(f"blocks {tag}", weights) == pack(f"blocks {tag}", weights).size
 
 
 def test_shares() -> None:
