@@ -123,6 +123,20 @@ def depthwise_of_any_size(net: Layers) -> None:
     _convolution(net, net.pick(1, 2, 4, 5, 7), net.pick(1, 2, 4, 5), channels, channels, channels)
 
 
+def convolution_of_few_outputs(net: Layers) -> None:
+    k = net.pick(1, 2, 3, 3, 5)
+    _convolution(net, k, net.pick(k, k, 1), net.channels(64), net.count(1, 4))
+
+
+def depthwise_of_few_channels(net: Layers) -> None:
+    channels = net.pick(2, 4)
+    _convolution(net, net.pick(2, 3, 3, 5), net.pick(1, 3, 3, 5), channels, channels, channels)
+
+
+def convolution_of_3_by_3(net: Layers) -> None:
+    _convolution(net, 3, 3, net.channels(64), net.channels(64))
+
+
 def filters_of_one_channel(net: Layers) -> None:
     _convolution(net, net.count(1, 10), net.count(1, 5), 1, net.channels(64))
 
@@ -330,6 +344,9 @@ OTHERS: tuple[Family, ...] = (pool, mean_of_image, mean, pair, joined, moved, ac
 OTHERS += (norm, product, residual, total, rows_by_one_number, larger, weighed, few_activations)
 FLOATS: tuple[Family, ...] = (clamp,)
 INTEGERS: tuple[Family, ...] = (sign, between_integers_and_floats, between_scales)
+# For which there are special kernels of floats.
+SPECIAL: tuple[Family, ...] = (convolution_of_3_by_3, convolution_of_3_by_3, convolution_of_few_outputs)
+SPECIAL += (depthwise_of_few_channels, depthwise, product)
 INT16: tuple[Family, ...] = (joined, moved, pool, pair)
 COMMON: tuple[Family, ...] = (pixels, pixels, dense, convolution, depthwise)
 COMMON += (convolution_of_blocks, residual_of_blocks, first_convolution, first_convolution)

@@ -38,4 +38,7 @@ PLANS: Sequence[Plan] = (
     # What is quantized in each run as a whole, and weights of int8 in layers of floats.
     ((_F32, _F32, _F32), "E", (*decoders.RUNS, layers.recurrent_with_relu)),
     ((_F32, _S8, _F32), "E", layers.LAYERS),
+    ((_F32, _F32, _F32), "E", layers.SPECIAL),
+    ((_F32, DType.BF16, _F32), "E", layers.SPECIAL[:-1]),
+    ((_F32, DType.F16, _F32), "E", layers.SPECIAL[:-1]),
 )

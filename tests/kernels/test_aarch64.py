@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from support import integer_families as families
 from support import more_integer_families as more
+from support import rivals
 from support.called import kernels
 from support.generated import units
 from support.integer_bench import Bench, Family, Seeded
@@ -170,7 +171,8 @@ def test_floats_with_weights_of_32_16_and_8_bits(optimize: Optimize, tmp_path: P
                 inputs[factors[-1]] = random.normal(size=size).astype(np.float32)
             outputs += builder.add(MatMul((), perm), *factors)
     graph = builder.graph("floats", list(inputs), outputs)
-    program = compile_graph(graph, target)
+    with rivals.in_turns():
+        program = compile_graph(graph, target)
     found, expected = drive([program], tmp_path, optimize).run(program, inputs), simulate.run(graph, inputs)
     for name in outputs:
         scale = np.abs(expected[name][np.isfinite(expected[name])]).max()

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support import integer_families as families
+from support import rivals
 from support.called import kernels
 from support.generated import units
 from support.integer_bench import Bench, Family, Seeded
@@ -193,7 +194,8 @@ def test_floats_of_any_shape(optimize: Optimize, dtype: DType, tmp_path: Path) -
     depthwise = [(1, 5, 3, c, c, c) for c in (3, 4, 17, 24)]
     dense = [(1 + n % 5, 0, 0, 1 + 5 * n, 1 + 4 * n, 1) for n in range(8)]
     graph, sample = floats([*convolutions, *depthwise, *dense], dtype)
-    program = compile_graph(graph, load())
+    with rivals.in_turns():
+        program = compile_graph(graph, load())
     assert LAYERS[dtype] <= kernels(program, "neon32").keys(), kernels(program, "neon32")
     found = drive(program, tmp_path, optimize).run(program, sample)
     expected = simulate.run(graph, sample)

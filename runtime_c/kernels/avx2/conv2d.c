@@ -8,12 +8,28 @@
  * @split pixels >= (3 if (out_c // groups - 1) % 64 >= 16 and (out_c // groups - 1) % 16 >= 8 else 5)
  * @split out_h >= max(pad_top, (out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1 - in_h) + (3 if (out_c // groups - 1) % 64 >= 16 and (out_c // groups - 1) % 16 >= 8 else 5)
  * @split out_h >= max(pad_top, (out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1 - in_h) + (6 if out_w < 6 + (k_w - 1) * dilation_w else 0)
- * @work padded products 0.273 */
+ * @count flat: whole_h * whole_w == out_h * out_w and out_w * stride_w * step_w == stride_h * step_h
+ * @count tall: not flat and whole_w < 6 and whole_h >= 6
+ * @count corners: (out_h - whole_h) * (out_w - whole_w)
+ * @count across: 0 if flat else out_h - tall * whole_h
+ * @count down: 0 if flat else out_w if tall else out_w - whole_w
+ * @count most: 12 if out_c <= 8 * groups else 4 if out_c == 24 * groups else 6
+ * @count tiles: -(-out_h * out_w // most) if flat
+ * @count tiles: else corners + across * -(-whole_w // most) + down * -(-whole_h // most)
+ * @count vectors: batch * groups * ((out_c // groups + 7) // 8)
+ * @count parts: batch * groups * (1 if out_c == 24 * groups else (out_c // groups + 15) // 16)
+ * @count cells: taps_h * taps_w * (in_c // groups)
+ * @count lines: parts * (flat or corners + across + down)
+ * @count rows: parts * tiles * k_h
+ * @count weight vectors: vectors * tiles * cells // (out_h * out_w)
+ * @count broadcasts: parts * cells
+ * @count product vectors: vectors * cells
+ * @work broadcasts 1.16, calls 8.32, product vectors 1.56, rows 4.1, weight vectors 0.813 */
 /* Convolution of floats with weights of 16 bits.
  * @as avx2/conv2d.bf16 W=bf16 f32=bf16
  * @pack w: G O/{24 if out_c == 24 * groups else 16}!8 H W I o{24 if out_c == 24 * groups else 16}(zip8)
- * @work padded products 0.306
- * @as avx2/conv2d.f16 W=f16 f32=f16 @work padded products 0.271
+ * @work broadcasts 1.69, lines 2.24, product vectors 1.11, weight vectors 2.39
+ * @as avx2/conv2d.f16 W=f16 f32=f16 @work broadcasts 2.54, weight vectors 2.42
  * @as avx512/conv2d.bf16 W=bf16 f32=bf16 @pack w: G O/64!16 H W I o64(zip16) @work padded products 1
  * @as avx512/conv2d.f16 W=f16 f32=f16 @pack w: G O/64!16 H W I o64 @work padded products 1 */
 /* Convolution with AVX-512.

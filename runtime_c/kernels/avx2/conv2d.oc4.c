@@ -1,19 +1,29 @@
 /* Convolution to at most half a vector of outputs. Two neighbours of a run meet their weights at once, the first in
- * even lanes and the second in odd ones, whose sums are added in the end. A row of a window is one run. That pays
- * where two products of a window have neighbours, and where all windows are cut, for large ones.
+ * even lanes and the second in odd ones, whose sums are added in the end. A row of a window is one run.
  * @for T=f32 W=f32 B=f32
  * @when groups == 1 and step_c == 1 and step_w == in_c and dilation_w == 1 and out_c <= 4
+ * @pack w: H WI/2! O/4! o4 wi2
+ * @count flat: k_h * k_w * stride_h * stride_w == 1 and out_h * out_w == in_h * in_w and step_h == in_w * in_c
+ * @count corners: (out_h - whole_h) * (out_w - whole_w)
+ * @count tiles: batch * (-(-out_h * out_w // 12) if flat
+ * @count tiles: else corners + out_h * -(-whole_w // 12) + (out_w - whole_w) * -(-whole_h // 12))
+ * @count rows: tiles * k_h
+ * @count weight vectors: tiles * taps_h * taps_w * in_c // (2 * out_h * out_w)
+ * @count product vectors: batch * taps_h * (taps_w * in_c + 1) // 2
+ * @work positions 3.03, product vectors 2.3, rows 19.6, weight vectors 1.93 */
+/* Convolution to at most half a vector of outputs with weights of 16 bits.
+ * @as avx2/conv2d.oc4_bf16 W=bf16 f32=bf16 @work positions 1.48, product vectors 2.85, weight vectors 1.91
+ * @as avx2/conv2d.oc4_f16 W=f16 f32=f16
+ * @work positions 2.08, product vectors 2.58, rows 4.72, weight vectors 1.6
+ * @as avx512/conv2d.oc8_bf16 W=bf16 f32=bf16 @without when out_c <= 4 @when out_c <= 8
  * @when k_h * (k_w * in_c // 2) >= 2
  * @when (k_h * k_w * in_c >= 50 or in_w >= k_w + 2 * stride_w or pad_left == 0 and (out_w - 1) * stride_w + k_w <= in_w)
- * @pack w: H WI/2! O/4! o4 wi2 @work padded products 0.386 */
-/* Convolution to at most half a vector of outputs with weights of 16 bits.
- * @as avx2/conv2d.oc4_bf16 W=bf16 f32=bf16 @work padded products 0.433
- * @as avx2/conv2d.oc4_f16 W=f16 f32=f16 @work padded products 0.337
- * @as avx512/conv2d.oc8_bf16 W=bf16 f32=bf16 @without when out_c <= 4 @when out_c <= 8
  * @pack w: H WI/2! O/8! o8 wi2 @work padded products 0.95
  * @as avx512/conv2d.oc8_f16 W=f16 f32=f16 like avx512/conv2d.oc8_bf16 @work padded products 0.95 */
 /* Convolution to at most half a vector of outputs with AVX-512.
  * @as avx512/conv2d.oc8 @without when out_c <= 4 @when out_c <= 8 @pack w: H WI/2! O/8! o8 wi2
+ * @when k_h * (k_w * in_c // 2) >= 2
+ * @when (k_h * k_w * in_c >= 50 or in_w >= k_w + 2 * stride_w or pad_left == 0 and (out_w - 1) * stride_w + k_w <= in_w)
  * @work padded products 0.95 */
 #include "edgekit/contracts/conv2d.h"
 #include "edgekit/loops/image_f32.h"

@@ -3,19 +3,33 @@
  * takes 25 products of two channels, not 36. Weights are packed as u, u + w, w and v; b and d meet the same ones.
  * @for T=f32 W=f32 B=f32
  * @when k_h == 3 and k_w == 3 and stride_h == 2 and stride_w == 2 and dilation_h == 1 and dilation_w == 1
- * @when groups == 1 and step_c == 1 and in_c >= 16 and out_c >= 8 and in_c * out_c <= 16384 and not compact
- * @when 9 * out_h * out_w * out_c > (out_h + 1) // 2 * ((out_w + 1) // 2) * (28 * out_c + 80)
+ * @when groups == 1 and step_c == 1 and in_c * out_c <= 16384 and not compact
  * @pack w: strided H W O/8! I o8
  * @scratch 100 * (min((out_h + 1) // 2, (15 + (out_w + 1) // 2) // ((out_w + 1) // 2))
  * @scratch * ((out_w + 1) // 2) * (in_c + out_c)) + 2048 @split out_h/2
  * @split out_h >= 2 + 2 * ((2 if (out_c - 1) % 16 >= 8 else 4) // ((out_w + 1) // 2))
- * @work padded products 0.09 */
+ * @count across: (out_w + 1) // 2
+ * @count down: (out_h + 1) // 2
+ * @count bands: -(-down // ((15 + across) // across))
+ * @count tiles: batch * down * across
+ * @count vectors: (out_c + 7) // 8
+ * @count parts: (out_c + 15) // 16
+ * @count width: 12 if out_c <= 8 else 6
+ * @count band: -(-down // bands) * across
+ * @count input tiles: tiles * ((in_c + 7) // 8)
+ * @count output tiles: tiles * vectors
+ * @count weight vectors: batch * bands * vectors * in_c
+ * @count weight vectors: * (9 * -(-band // width) + 6 * -(-2 * band // width) + -(-4 * band // width))
+ * @count broadcasts: 25 * tiles * parts * in_c
+ * @count product vectors: 25 * tiles * vectors * in_c
+ * @work broadcasts 1.31, input tiles 139, output tiles 114, product vectors 1.45, weight vectors 0.496 */
 /* Convolution at every second pixel with weights of 16 bits. Their sums are stored in 32 bits, as they would not be
  * exact: for small layers only.
  * @as avx2/conv2d.strided_bf16 W=bf16 @without when in_c * out_c <= 16384 @when in_c * out_c <= 4096
- * @work padded products 0.1 */
+ * @work broadcasts 1.31, input tiles 139, output tiles 114, product vectors 1.45, weight vectors 0.496 */
 /* Convolution at every second pixel with AVX-512. Fewer channels, or one vector of outputs, would take longer so.
- * @as avx512/conv2d.strided @without when in_c >= 16, when out_c >= 8 @when in_c >= 32 and out_c > 16
+ * @as avx512/conv2d.strided @when in_c >= 32 and out_c > 16
+ * @when 9 * out_h * out_w * out_c > (out_h + 1) // 2 * ((out_w + 1) // 2) * (28 * out_c + 80)
  * @pack w: strided H W O/16! I o16 @split out_h/2
  * @split out_h >= 2 + 2 * ((2 if (out_c - 1) % 64 >= 16 else 4) // ((out_w + 1) // 2))
  * @work padded products 0.33 */

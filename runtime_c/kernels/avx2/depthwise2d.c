@@ -1,9 +1,18 @@
 /* Depthwise convolution. A vector of channels and up to eight pixels of a row advance together; what a window has
  * outside of x is left out. Pixels at both ends of a row are apart: which of their cells are outside, compilers know.
- * @for T=f32 W=f32 B=f32 @when in_c == out_c @pack w: O/8! H W I o8 @work padded products 0.282 */
+ * @for T=f32 W=f32 B=f32 @when in_c == out_c @pack w: O/8! H W I o8
+ * @count vectors: batch * ((out_c + 7) // 8)
+ * @count tiles: (out_w + 7) // 8
+ * @count rows: vectors * tiles * out_h
+ * @count weight vectors: vectors * tiles * taps_h * k_w
+ * @count product vectors: vectors * taps_h * taps_w
+ * @count result vectors: vectors * out_h * out_w
+ * @work product vectors 1.99, result vectors 2.86, rows 2.76 */
 /* Depthwise convolution of floats with weights of 16 bits.
- * @as avx2/depthwise2d.bf16 W=bf16 f32=bf16 @pack w: O/8! H WI/2! o8 wi2 @work padded products 0.206
- * @as avx2/depthwise2d.f16 W=f16 f32=f16 @work padded products 0.278
+ * @as avx2/depthwise2d.bf16 W=bf16 f32=bf16 @pack w: O/8! H WI/2! o8 wi2
+ * @work product vectors 1.84, result vectors 4.2, rows 3.65
+ * @as avx2/depthwise2d.f16 W=f16 f32=f16
+ * @work calls 44.2, product vectors 1.68, result vectors 3.05, weight vectors 1.81
  * @as avx512/depthwise2d.bf16 W=bf16 f32=bf16 @pack w: O/16! H WI/2! o16 wi2 @work padded products 1
  * @as avx512/depthwise2d.f16 W=f16 f32=f16 @pack w: O/16! H W I o16 @work padded products 1 */
 /* Depthwise convolution with AVX-512.

@@ -1,6 +1,13 @@
 /* Matrix product of floats with transposed b. Four rows and several columns advance together; a dot
  * product has the lanes of a vector, which are added up in the end.
- * @for T=f32 @work products 1.01 */
+ * @for T=f32 @count matrices: n[0] * n[1] * n[2] * n[3] * n[4] * n[5]
+ * @count pairs: matrices * ((columns + 1) // 2)
+ * @count tiles: pairs * ((rows + 3) // 4)
+ * @count steps: tiles * ((inner + 7) // 8)
+ * @count row pairs: pairs * rows
+ * @count row steps: pairs * rows * ((inner + 7) // 8)
+ * @count row tails: pairs * rows * (inner % 8 > 0)
+ * @work row pairs 0.86, row steps 4.39, row tails 5.6, steps 4.91 */
 /* Matrix product of floats with transposed b.
  * @as avx512/matmul_nt, neon/matmul_nt, neon32/matmul_nt, riscvf/matmul_nt @work products 1 */
 #include "edgekit/contracts/matmul_nt.h"

@@ -1,16 +1,17 @@
 /* int8 matrix product. b is packed as weights: see matrices_s8_x86.h.
- * @rule e e_wide tfl @when a_inner == 1 and b_column == 1 and rows >= 4
+ * @rule e e_wide tfl @when a_inner == 1 and b_column == 1
  * @when inner * 65025 < 2 ** (30 - max(exponent, 0) * (rule == "tfl"))
  * @scratch (columns + 7) // 8 * 8 * ((inner + 1) // 2 * 2 + 9) + rows * ((inner + 1) // 2 * 4 + 4) + 64
  * @split rows >= 32 */
 /* int8 matrix product, by AVX-VNNI.
- * @as avxvnni/matmul_s8 x8=x8v
+ * @as avxvnni/matmul_s8 x8=x8v @when rows >= 4
  * @scratch (columns + 7) // 8 * 8 * ((inner + 3) // 4 * 4 + 9) + rows * ((inner + 3) // 4 * 4 + 4) + 64 */
 /* int8 matrix product, sums of sixteen columns at a time.
- * @as avx512/matmul_s8 x8=x16
+ * @as avx512/matmul_s8 x8=x16 @when rows >= 4
  * @scratch (columns + 15) // 16 * 16 * ((inner + 3) // 4 * 4 + 9) + rows * ((inner + 3) // 4 * 4 + 4) + 64 */
 /* int8 matrix product with transposed b. b is packed as weights: see matrices_s8_x86.h.
- * @as avx2/matmul_nt_s8 x8_pack_rows=x8_pack_columns @without when a_inner == 1, when b_column == 1 */
+ * @as avx2/matmul_nt_s8 x8_pack_rows=x8_pack_columns @without when a_inner == 1, when b_column == 1
+ * @when rows >= 4 */
 /* int8 matrix product with transposed b, by AVX-VNNI.
  * @as avxvnni/matmul_nt_s8 x8=x8v like avx2/matmul_nt_s8
  * @scratch (columns + 7) // 8 * 8 * ((inner + 3) // 4 * 4 + 9) + rows * ((inner + 3) // 4 * 4 + 4) + 64 */

@@ -3,39 +3,70 @@
  * @for T=f32 W=f32 B=f32 @also conv2d_add @apart @when groups == 1 or out_c % (4 * groups) == 0
  * @pack w: G O/16!4 HWI o16
  * @scratch 16 if k_h * k_w == 1 and stride_h * stride_w == 1 and out_h == in_h and out_w == in_w and step_c == 1
- * @scratch else 16 * k_h * k_w * in_c @order pixels 4 4 */
-/* Convolution of floats with weights of 16 bits, which are widened once, where that pays: for many pixels, and more
- * than a few weights.
+ * @scratch else 16 * k_h * k_w * in_c @order pixels 4 4
+ * @count quads: batch * out_h * out_w // 4 + (batch * out_h * out_w > 3 and batch * out_h * out_w % 4 == 3)
+ * @count tiles: groups * (quads + max(0, batch * out_h * out_w - 4 * quads))
+ * @count straight: whole_h * whole_w * (groups * step_c == 1)
+ * @count gathered cells: batch * (out_h * out_w - straight) * (k_h * k_w > 1) * k_h * k_w * in_c
+ * @count vectors: (out_c // groups + 3) // 4
+ * @count cells: k_h * k_w * (in_c // groups)
+ * @count weight vectors: tiles * vectors * cells
+ * @count product vectors: batch * out_h * out_w * groups * vectors * cells
+ * @count result vectors: batch * out_h * out_w * groups * vectors */
+/* Convolution of floats with weights of 16 bits, which are widened once.
  * @as neon/conv2d.unpacked_bf16 W=bf16 f32_once=bf16_once
- * @when batch * out_h * out_w > 12 and 96 * groups < out_c * k_h * k_w * in_c <= 65536 * groups
+ * @when out_c * k_h * k_w * in_c <= 65536 * groups
  * @scratch (out_c + 3) // 4 * 16 * k_h * k_w * in_c // groups
  * @scratch + (16 if k_h * k_w == 1 and stride_h * stride_w == 1 and out_h == in_h and out_w == in_w and step_c == 1
- * @scratch else 16 * k_h * k_w * in_c) @work padded products 0.485
+ * @scratch else 16 * k_h * k_w * in_c)
+ * @work gathered cells 0.772, product vectors 1.05, result vectors 4.11, tiles 129, weight vectors 0.651
+ * @work weights 0.5
  * @as neon/conv2d.unpacked_f16 W=f16 f32_once=f16_once like neon/conv2d.unpacked_bf16
- * @work padded products 0.43 */
+ * @work gathered cells 2.34, product vectors 0.973, result vectors 8.92, tiles 7.34, weight vectors 0.622
+ * @work weights 0.824 */
 /* Convolution of floats with weights of 16 bits, which are widened where they are loaded.
- * @as neon/conv2d.bf16 W=bf16 f32=bf16 bf16_once=f32_once @work padded products 0.558
- * @as neon/conv2d.f16 W=f16 f32=f16 f16_once=f32_once @work padded products 0.544
- * @as neon32/conv2d.bf16 W=bf16 f32=bf16 bf16_once=f32_once @order pixels 4 2 @work padded products 0.816
- * @as neon32/conv2d.f16 W=f16 f32=f16 f16_once=f32_once @order pixels 4 2 @work padded products 3.77 */
-/* Convolution of floats with weights of 16 bits, which are widened once, where that pays: for many pixels.
+ * @as neon/conv2d.bf16 W=bf16 f32=bf16 bf16_once=f32_once
+ * @work gathered cells 0.818, product vectors 1.14, result vectors 1.98, tiles 132, weight vectors 1.13
+ * @as neon/conv2d.f16 W=f16 f32=f16 f16_once=f32_once
+ * @work gathered cells 2.25, product vectors 0.974, result vectors 8.26, tiles 5.41, weight vectors 1.66
+ * @as neon32/conv2d.bf16 W=bf16 f32=bf16 bf16_once=f32_once @order pixels 4 2
+ * @count quads: batch * out_h * out_w // 2
+ * @count tiles: groups * (quads + batch * out_h * out_w - 2 * quads)
+ * @work gathered cells 3.24, product vectors 2.66, result vectors 3.28
+ * @as neon32/conv2d.f16 W=f16 f32=f16 f16_once=f32_once @order pixels 4 2
+ * @count quads: batch * out_h * out_w // 2
+ * @count tiles: groups * (quads + batch * out_h * out_w - 2 * quads)
+ * @work gathered cells 0.445, product vectors 9.69, result vectors 7.67, weight vectors 8 */
+/* Convolution of floats with weights of 16 bits, which are widened once.
  * @as neon32/conv2d.unpacked_bf16 like neon/conv2d.unpacked_bf16
- * @without when 96 * groups < out_c * k_h * k_w * in_c <= 65536 * groups
- * @when out_c * k_h * k_w * in_c <= 65536 * groups @order pixels 4 2 @work padded products 0.808
+ * @order pixels 4 2
+ * @count quads: batch * out_h * out_w // 2
+ * @count tiles: groups * (quads + batch * out_h * out_w - 2 * quads)
+ * @work gathered cells 3.17, product vectors 2.19, result vectors 5.98, weight vectors 0.494
+ * @work weights 0.431
  * @as neon32/conv2d.unpacked_f16 W=f16 f32_once=f16_once like neon32/conv2d.unpacked_bf16
- * @work padded products 1.09 */
+ * @work calls 276, gathered cells 3.36, product vectors 2.42, result vectors 2, weights 4.52 */
 /* Convolution of floats. Windows that lie inside of the image are read where they are; others are gathered first.
  * Subnormal numbers count as 0, as this unit has it.
  * @as neon32/conv2d.tile @order pixels 4 2 */
 /* Convolution of floats with weights of bytes: scales are in place of what is added. They are widened where they are
  * loaded.
- * @as neon/conv2d_scaled W=s8 f32=s8 s8_once=f32_once @without also @work padded products 0.68
- * @as neon32/conv2d_scaled like neon/conv2d_scaled @order pixels 4 2 @work padded products 1.34 */
-/* Convolution of floats with weights of bytes, which are widened once, where that pays: for many pixels.
- * @as neon/conv2d_scaled.unpacked W=s8 f32_once=s8_once f32=scaled like neon32/conv2d.unpacked_f16
- * @without also @order pixels 4 4 @work padded products 0.629
+ * @as neon/conv2d_scaled W=s8 f32=s8 s8_once=f32_once @without also
+ * @work calls 30.6, gathered cells 1.27, product vectors 1.13, result vectors 4.35, tiles 42.9
+ * @work weight vectors 2.77
+ * @as neon32/conv2d_scaled like neon/conv2d_scaled @order pixels 4 2
+ * @count quads: batch * out_h * out_w // 2
+ * @count tiles: groups * (quads + batch * out_h * out_w - 2 * quads)
+ * @work gathered cells 4.15, product vectors 0.187, result vectors 7.57, weight vectors 8.09 */
+/* Convolution of floats with weights of bytes, which are widened once.
+ * @as neon/conv2d_scaled.unpacked W=s8 f32_once=s8_once f32=scaled like neon/conv2d.unpacked_f16
+ * @without also
+ * @work gathered cells 1.67, product vectors 1, result vectors 6.21, weight vectors 1.19, weights 0.83
  * @as neon32/conv2d_scaled.unpacked like neon/conv2d_scaled.unpacked @order pixels 4 2
- * @work padded products 1.16 */
+ * @count quads: batch * out_h * out_w // 2
+ * @count tiles: groups * (quads + batch * out_h * out_w - 2 * quads)
+ * @work calls 5.43, gathered cells 3.84, product vectors 0.663, result vectors 10, weight vectors 2.6
+ * @work weights 1.2 */
 /* Convolution of floats one at a time. Windows that lie inside of the image are read where they are; others are gathered
  * first.
  * @as riscvf/conv2d @without when @pack w: G O/4 H W I o4 */

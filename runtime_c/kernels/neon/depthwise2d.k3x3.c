@@ -1,16 +1,19 @@
 /* Depthwise convolution of floats with windows of 3 x 3. Four channels of two rows of pixels advance together, their
- * weights in registers; columns serve the pixels beside them, too. Every second pixel of a long row is faster one by
- * one, and so is that of a small image with many channels.
+ * weights in registers; columns serve the pixels beside them, too.
  * @for T=f32 W=f32 B=f32
  * @when k_h == 3 and k_w == 3 and dilation_h == 1 and dilation_w == 1 and stride_w <= 2 and in_c == out_c
- * @when out_c >= 4 and out_h > 1 and out_w > 2 and (stride_w == 1 or out_w < 8)
- * @when (stride_w == 1 or 4 < out_c < 16 or out_w > 3 and out_h > 2 or out_w > 5 or out_c >= 64 and in_w <= 2 * out_w)
- * @pack w: H W O I @scratch 4 * in_w * in_c @order lines 4 2 @work padded products 0.445 */
+ * @when out_c >= 4 @pack w: H W O I @scratch 4 * in_w * in_c @order lines 4 2
+ * @count vectors: batch * ((out_c + 3) // 4)
+ * @count zero vectors: in_w * in_c // 4
+ * @count lines: vectors * (out_h - out_h // 2 * (stride_h == 1))
+ * @count columns: lines * ((out_w - 1) * stride_w + 3)
+ * @count result vectors: vectors * out_h * out_w
+ * @work columns 5.93, lines 4.25, result vectors 12, zero vectors 1.41 */
 /* Depthwise convolution of floats with windows of 3 x 3 and weights of 16 bits, which are widened once.
  * @as neon/depthwise2d.k3x3_bf16 W=bf16 f32_once=bf16_once @scratch 36 * out_c + 12 + 4 * in_w * in_c
- * @work padded products 0.524
+ * @work columns 5.93, lines 4.25, result vectors 12, weights 0.602, zero vectors 1.41
  * @as neon/depthwise2d.k3x3_f16 W=f16 f32_once=f16_once @scratch 36 * out_c + 12 + 4 * in_w * in_c
- * @work padded products 0.646 */
+ * @work columns 5.93, lines 4.25, result vectors 12, weights 1.48, zero vectors 1.41 */
 #include "edgekit/contracts/depthwise2d.h"
 
 /* Four channels of a column of up to four rows; zeros beside the image. */

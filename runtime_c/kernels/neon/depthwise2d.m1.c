@@ -1,11 +1,18 @@
 /* Depthwise convolution of floats. Four vectors of channels of a pixel advance together, then one.
  * @for T=f32 W=f32 B=f32 @when in_c == out_c @pack w: H W O I @scratch 16 @order pixels 4
- * @work padded products 0.816 */
+ * @count blocks: out_c // 16 + out_c % 16 // 4 + (out_c % 4 > 0)
+ * @count window blocks: batch * out_h * out_w * blocks
+ * @count checked taps: batch * out_h * out_w * k_h * k_w * blocks * (whole_h * whole_w < out_h * out_w)
+ * @count product vectors: batch * taps_h * taps_w * ((out_c + 3) // 4)
+ * @count partial products: batch * taps_h * taps_w * (out_c % 4 > 0)
+ * @count result vectors: batch * out_h * out_w * ((out_c + 3) // 4)
+ * @work checked taps 0.948, partial products 4.67, product vectors 0.93, result vectors 17 */
 /* Depthwise convolution of floats with weights of 16 bits, which are widened once.
  * @as neon/depthwise2d.m1_bf16 W=bf16 f32_once=bf16_once, neon32/depthwise2d.m1_bf16 W=bf16 f32_once=bf16_once
- * @when k_h * k_w * out_c >= 4 @scratch 4 * k_h * k_w * out_c + 12 @work padded products 0.935
+ * @when k_h * k_w * out_c >= 4 @scratch 4 * k_h * k_w * out_c + 12
+ * @work checked taps 0.948, partial products 4.67, product vectors 0.93, result vectors 17, weights 0.696
  * @as neon/depthwise2d.m1_f16 W=f16 f32_once=f16_once, neon32/depthwise2d.m1_f16 W=f16 f32_once=f16_once like neon/depthwise2d.m1_bf16
- * @work padded products 1.02 */
+ * @work checked taps 0.948, partial products 4.67, product vectors 0.93, result vectors 17, weights 1.21 */
 /* Depthwise convolution of floats. Four vectors of channels of a pixel advance together, then one. Subnormal numbers
  * count as 0, as this unit has it.
  * @as neon32/depthwise2d.m1 */

@@ -7,8 +7,12 @@
  * @scratch batch * in_h * in_w * in_c + 16 @order windows 1048576 @work padded products 0.95
  * @as wasm/conv2d_int.blocks four=two
  * @without when zero_blocks(8, 4) >= 20, when in_c % 4 == 0, when least_weight > -128, fold
- * @when zero_blocks(8, 2) >= 20 and in_c % 2 == 0 @pack w: blocks O/8! HWI/2! o8 hwi2
- * @scratch 2 * (batch * in_h * in_w * in_c) + 16 @work padded products 5.9 */
+ * @when zero_blocks(8, 2) > 0 and in_c % 2 == 0 @pack w: blocks O/8! HWI/2! o8 hwi2
+ * @scratch 2 * (batch * in_h * in_w * in_c) + 16
+ * @count blocks: (out_c + 7) // 8
+ * @count tiles: blocks * -(-batch * out_h * out_w // (6 if batch * out_h * out_w > 3 else 1))
+ * @count result vectors: batch * out_h * out_w * blocks
+ * @work blocks 379, calls 539, inputs 1.88, padded products 3.91, result vectors 55.8, tiles 270 */
 #include "edgekit/contracts/conv2d_int.h"
 
 /* Once for all layers: modules are fetched. */

@@ -8,7 +8,14 @@
 /* Convolution of int8. As the one for relaxed vectors, with cells of 16 bits.
  * @as wasm/conv2d_int four=two @without when least_weight > -128, fold @pack w: O/8! H WI/2! o8 wi2
  * @scratch 2 * (((out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1) * ((out_w - 1) * stride_w + k_w) * in_c) + 16
- * @work padded products 1.65 */
+ * @count rows: (out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1
+ * @count bordered cells: batch * rows * ((out_w - 1) * stride_w + k_w) * in_c
+ * @count blocks: batch * ((out_c + 7) // 8)
+ * @count tiles: blocks * ((out_h * out_w + 5) // 6)
+ * @count runs: tiles * k_h
+ * @count steps: runs * ((k_w * in_c + 1) // 2)
+ * @count result vectors: blocks * out_h * out_w
+ * @work blocks 464, bordered cells 2.87, calls 220, result vectors 50.7, runs 186, steps 109, tiles 154 */
 #include "edgekit/contracts/conv2d_int.h"
 
 /* Once for all layers: modules are fetched. */

@@ -1,5 +1,5 @@
 /* int8 matrix product. b is packed first: see matrices_s8_wasm.h.
- * @rule e e_wide tfl @when a_inner == 1 and b_column == 1 and rows >= 4
+ * @rule e e_wide tfl @when a_inner == 1 and b_column == 1 and rows > 1
  * @when inner * 65025 < 2 ** (30 - max(exponent, 0) * (rule == "tfl"))
  * @scratch ((columns + 15) // 16 * 16 + 3) * ((inner + 1) // 2 * 4) + 16 @split rows >= 32 */
 /* int8 matrix product with transposed b. b is packed first: see matrices_s8_wasm.h.
