@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from edgekit.converters.file_formats.json_record import Record
+from edgekit.converters.transformers.config import Config, parse, with_members
+from edgekit.converters.transformers.families import Storage
+from edgekit.converters.transformers.rope import FULL, SLIDING
 from edgekit.core import suggest
 from edgekit.core.errors import EdgeKitError
 
@@ -17,20 +20,56 @@ _FOLDER = "convert the folder with config.json and safetensors that it was made 
 @dataclass(frozen=True)
 class Architecture:
     """Where `pairs_adjacent`, numbers that turn together stand side by side in the rows of Q and K, which
-    transformers has half a head apart."""
+    transformers has half a head apart. `keys` are settings of this architecture alone, and what config.json
+    calls them; those in `unused` repeat what tensors say."""
 
     model_type: str
     pairs_adjacent: bool = False
+    turns_in_part: bool = False  # of each head, as many numbers as a setting says
+    keys: Mapping[str, str] = field(default_factory=dict)
+    unused: tuple[str, ...] = ()
 
 
-# By general.architecture. Mistral's files say llama.
+_WINDOWS = {"attention.sliding_window_pattern": "layer_types", "rope.freq_base_swa": "rope_local_base_freq"}
+# By general.architecture. Mistral's files say llama, those of OLMo 3 say olmo2, and those of GLM chatglm.
 ARCHITECTURES: Mapping[str, Architecture] = {
     "llama": Architecture("llama", pairs_adjacent=True),
     "qwen2": Architecture("qwen2"),
     "qwen3": Architecture("qwen3"),
     "smollm3": Architecture("smollm3", pairs_adjacent=True),
+    "chatglm": Architecture("glm", pairs_adjacent=True, turns_in_part=True),
+    "cohere2": Architecture("cohere2", pairs_adjacent=True, keys={"logit_scale": "logit_scale", **_WINDOWS}),
+    "command-r": Architecture("cohere", pairs_adjacent=True, keys={"logit_scale": "logit_scale"}),
+    "ernie4_5": Architecture("ernie4_5", pairs_adjacent=True),
+    "exaone4": Architecture("exaone4", keys=_WINDOWS),
+    "gemma": Architecture("gemma"),
+    "gemma3": Architecture(
+        "gemma3_text", keys={"final_logit_softcapping": "final_logit_softcapping", **_WINDOWS}
+    ),
+    "glm4": Architecture("glm4", pairs_adjacent=True, turns_in_part=True),
+    "gpt2": Architecture("gpt2"),
+    "gptneox": Architecture(
+        "gpt_neox", turns_in_part=True, keys={"use_parallel_residual": "use_parallel_residual"}
+    ),
+    "granite": Architecture(
+        "granite",
+        pairs_adjacent=True,
+        keys={
+            "attention.scale": "attention_multiplier",
+            "embedding_scale": "embedding_multiplier",
+            "residual_scale": "residual_multiplier",
+            "logit_scale": "logits_scaling",
+        },
+    ),
+    "olmo": Architecture("olmo", pairs_adjacent=True),
+    "olmo2": Architecture("olmo2", keys=_WINDOWS),
+    "phi2": Architecture("phi", turns_in_part=True),
+    "phi3": Architecture("phi3", turns_in_part=True),
+    "stablelm": Architecture("stablelm", turns_in_part=True, unused=("use_parallel_residual",)),
+    "starcoder2": Architecture("starcoder2"),
 }
-# Settings of an architecture, and what config.json calls them.
+# Settings of all architectures, and what config.json calls them. One that is not there is none, not what is
+# usual in transformers.
 _KEYS: Mapping[str, str] = {
     "context_length": "max_position_embeddings",
     "embedding_length": "hidden_size",
@@ -40,30 +79,42 @@ _KEYS: Mapping[str, str] = {
     "attention.head_count_kv": "num_key_value_heads",
     "attention.key_length": "head_dim",
     "attention.layer_norm_rms_epsilon": "rms_norm_eps",
+    "attention.layer_norm_epsilon": "rms_norm_eps",
     "attention.sliding_window": "sliding_window",
-    "rope.freq_base": "rope_theta",
     "vocab_size": "vocab_size",
 }
-# What repeats one of them, is checked below, or says how the file came to be.
-_CHECKED = ("attention.value_length", "rope.dimension_count", "rope.scaling.type", "rope.scaling.factor")
-_IDLE = ("rope.scaling.original_context_length", "rope.scaling.finetuned", "tensor_data_layout")
+_NONE = dict.fromkeys([*_KEYS.values(), "partial_rotary_factor", "query_pre_attn_scalar"])
 _ROPE = "rope.scaling."
-EMBEDDING, HEAD, FREQUENCIES = "token_embd.weight", "output.weight", "rope_freqs.weight"
-_NAMES: Mapping[str, str] = {
-    "token_embd": "model.embed_tokens",
-    "output_norm": "model.norm",
-    "output": "lm_head",
-    "attn_norm": "input_layernorm",
-    "attn_q": "self_attn.q_proj",
-    "attn_k": "self_attn.k_proj",
-    "attn_v": "self_attn.v_proj",
-    "attn_output": "self_attn.o_proj",
-    "attn_q_norm": "self_attn.q_norm",
-    "attn_k_norm": "self_attn.k_norm",
-    "ffn_norm": "post_attention_layernorm",
-    "ffn_gate": "mlp.gate_proj",
-    "ffn_up": "mlp.up_proj",
-    "ffn_down": "mlp.down_proj",
+# What repeats one of them, is checked below, or says how the file came to be.
+_CHECKED = (
+    "attention.value_length",
+    "rope.dimension_count",
+    "rope.freq_base",
+    f"{_ROPE}type",
+    f"{_ROPE}factor",
+)
+_IDLE = (f"{_ROPE}original_context_length", f"{_ROPE}finetuned", "tensor_data_layout")
+FREQUENCIES = "rope_freqs.weight"
+# Tensors, and the parts of a decoder that they are.
+_PARTS: Mapping[str, str] = {
+    "token_embd": "embedding",
+    "position_embd": "positions",
+    "output_norm": "norm",
+    "output": "head",
+    "attn_norm": "attention_norm",
+    "attn_q": "q",
+    "attn_k": "k",
+    "attn_v": "v",
+    "attn_qkv": "qkv",
+    "attn_output": "o",
+    "attn_q_norm": "q_norm",
+    "attn_k_norm": "k_norm",
+    "post_attention_norm": "attention_post_norm",
+    "ffn_norm": "mlp_norm",
+    "ffn_gate": "gate",
+    "ffn_up": "up",
+    "ffn_down": "down",
+    "post_ffw_norm": "mlp_post_norm",
 }
 _TENSOR = re.compile(r"(blk\.(\d{1,6})\.)?(\w+)\.(weight|bias)")
 
@@ -77,48 +128,72 @@ def architecture(settings: Record) -> Architecture:
     return ARCHITECTURES[name]
 
 
+def configured(settings: Record, tensors: Mapping[str, tuple[int, ...]]) -> Config:
+    """The decoder. `tensors` are the shapes by name, which say what has biases, and what is fused."""
+    kind = architecture(settings)
+    config = parse(configuration(settings, tensors))
+    names = dict(config.names)
+    if "blk.0.attn_qkv.weight" in tensors and "qkv" not in names:
+        names = {part: name for part, name in names.items() if part not in ("q", "k", "v")}
+        names["qkv"] = "self_attn.qkv_proj"
+    biases = {
+        part for tensor, part in _PARTS.items() if {f"blk.0.{tensor}.bias", f"{tensor}.bias"} & tensors.keys()
+    }
+    return replace(
+        config,
+        names=names,
+        storage=Storage(pairs_adjacent=kind.pairs_adjacent),
+        biases=with_members({"gate_up" if part == "up" and "up" not in names else part for part in biases}),
+    )
+
+
 def configuration(settings: Record, tensors: Mapping[str, tuple[int, ...]]) -> Record:
-    """What config.json would say. `tensors` are the shapes by name: biases are where they are."""
+    """What config.json would say."""
     kind = architecture(settings)
     prefix = settings.text("general.architecture") + "."
     own = {
         key.removeprefix(prefix): value for key, value in settings.fields.items() if key.startswith(prefix)
     }
-    _check(own, settings)
-    found: dict[str, Any] = {ours: own[theirs] for theirs, ours in _KEYS.items() if theirs in own}
-    if EMBEDDING in tensors:
-        found.setdefault("vocab_size", tensors[EMBEDDING][0])
-    for key, tensor in (("attention_bias", "attn_output"), ("mlp_bias", "ffn_up")):
-        found[key] = f"blk.0.{tensor}.bias" in tensors
-    return Record(
-        found
-        | {
-            "model_type": kind.model_type,
-            "tie_word_embeddings": HEAD not in tensors,
-            "rope_scaling": _scaling(own, settings),
-        },
-        settings.where,
-    )
+    size = _check(own, kind, settings)
+    known = {**_KEYS, **kind.keys}
+    found: dict[str, Any] = {**_NONE, **{known[key]: value for key, value in own.items() if key in known}}
+    if (embedding := tensors.get("token_embd.weight")) and found["vocab_size"] is None:
+        found["vocab_size"] = embedding[0]
+    if isinstance(pattern := found.get("layer_types"), list):
+        found["layer_types"] = [SLIDING if slides else FULL for slides in pattern]
+    if found["sliding_window"] == 0:
+        found["sliding_window"] = None
+    if size and kind.turns_in_part and "rope.dimension_count" in own:
+        found["partial_rotary_factor"] = Record(own, settings.where).integer("rope.dimension_count") / size
+    found |= {
+        "model_type": kind.model_type,
+        "tie_word_embeddings": "output.weight" not in tensors,
+        "rope_theta": own.get("rope.freq_base", 10000.0),
+        "rope_scaling": _scaling(own, settings),
+    }
+    return Record(found, settings.where)
 
 
-def _check(own: Mapping[str, Any], settings: Record) -> None:
-    """Refuse what would change the numbers, and is not here."""
-    known = (*_KEYS, *_CHECKED, *_IDLE)
+def _check(own: Mapping[str, Any], kind: Architecture, settings: Record) -> int:
+    """Refuse what would change the numbers, and is not here; the size of heads, or 0."""
+    known = (*_KEYS, *_CHECKED, *_IDLE, *kind.keys, *kind.unused)
     unknown = [key for key, value in own.items() if key not in known and value not in (0, [], "")]
     if unknown:
         message = f"the setting {unknown[0]:.60} of such models is not known"
         raise EdgeKitError("E0205", message, settings.where, _FOLDER)
-    heads = own.get("attention.head_count")
-    width = own.get("embedding_length")
-    size = own.get("attention.key_length")
+    heads, width, size = (
+        own.get(key) for key in ("attention.head_count", "embedding_length", "attention.key_length")
+    )
     if size is None and isinstance(width, int) and isinstance(heads, int) and heads > 0:
         size = width // heads
-    for key, what in (
-        ("attention.value_length", "values of another size than keys"),
-        ("rope.dimension_count", "heads that turn in part"),
-    ):
+    in_part = {"rope.dimension_count": "heads that turn in part"}
+    alike = {"attention.value_length": "values of another size than keys"} | (
+        {} if kind.turns_in_part else in_part
+    )
+    for key, what in alike.items():
         if size is not None and own.get(key, size) != size:
             raise EdgeKitError("E0205", f"{what} are not read: {key} is {own[key]!r:.40}", settings.where)
+    return size if isinstance(size, int) else 0
 
 
 def _scaling(own: Mapping[str, Any], settings: Record) -> dict[str, Any] | None:
@@ -129,19 +204,16 @@ def _scaling(own: Mapping[str, Any], settings: Record) -> dict[str, Any] | None:
     return {"rope_type": kind, "factor": own.get(f"{_ROPE}factor", 1.0)}
 
 
-def their_name(name: str) -> str:
-    """What transformers calls a tensor; one that it has no name for keeps its own."""
+def their_name(name: str, names: Mapping[str, str]) -> str:
+    """What transformers calls a tensor, by its names of parts; one that it has no name for keeps its own."""
     found = _TENSOR.fullmatch(name)
-    if found is None or found[3] not in _NAMES:
+    part = _PARTS.get(found[3], "") if found else ""
+    if part == "up" and "gate_up" in names:
+        part = "gate_up"
+    if not found or part not in names:
         return name
-    layer = f"model.layers.{int(found[2])}." if found[1] else ""
-    return f"{layer}{_NAMES[found[3]]}.{found[4]}"
-
-
-def turns(name: str) -> str:
-    """Which heads the rows of a tensor are of, where they turn: q, k, or none."""
-    found = _TENSOR.fullmatch(name)
-    return found[3][-1] if found and found[3] in ("attn_q", "attn_k") else ""
+    layer = f"{names['layers']}.{int(found[2])}." if found[1] else ""
+    return f"{layer}{names[part]}.{found[4]}"
 
 
 def stops(settings: Record, tokens: Collection[int]) -> tuple[int, ...]:

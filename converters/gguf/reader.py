@@ -15,21 +15,13 @@ from edgekit.converters.frontend import reading
 from edgekit.converters.gguf import FORMAT as FORMAT
 from edgekit.converters.gguf import SUFFIXES as SUFFIXES
 from edgekit.converters.gguf import tokenizer
-from edgekit.converters.gguf.architectures import (
-    FREQUENCIES,
-    Architecture,
-    architecture,
-    configuration,
-    stops,
-    their_name,
-    turns,
-)
+from edgekit.converters.gguf.architectures import FREQUENCIES, configured, stops, their_name
 from edgekit.converters.gguf.file import MAGIC, GgufFile, parse
 from edgekit.converters.gguf.stored import StoredBlocks
 from edgekit.converters.inputs import Bindings
-from edgekit.converters.transformers import config as transformers_config
 from edgekit.converters.transformers.config import Config
-from edgekit.converters.transformers.step import Weights, one_step
+from edgekit.converters.transformers.step import one_step
+from edgekit.converters.transformers.weights import Weights
 from edgekit.core.builder import Builder
 from edgekit.core.errors import EdgeKitError, Exit
 from edgekit.core.ir import Graph
@@ -56,16 +48,13 @@ def convert(
         parts = [parse(raw, file) for file, raw in raws.items()]
         settings = parts[0].settings
         tensors = _merged(parts)
-        kind = architecture(settings)
-        config = transformers_config.parse(
-            configuration(settings, {name: one.shape for name, one in tensors.items()})
-        )
+        config = configured(settings, {name: one.shape for name, one in tensors.items()})
         config = _with_frequencies(config, tensors.pop(FREQUENCIES, None))
-        stored = {their_name(key): _in_order(key, one, kind, config) for key, one in tensors.items()}
-        weights = Weights(stored, Builder(given=sum(map(len, raws.values()))))
+        stored = {their_name(key, config.names): one for key, one in tensors.items()}
+        weights = Weights(stored, config, Builder(given=sum(map(len, raws.values()))))
         source = files.source(model, FORMAT, *raws.values())
         title = name or model.stem
-        graph = one_step(title, config, weights, Bindings(shapes or {}, dims or {}), source)
+        graph = one_step(title, weights, Bindings(shapes or {}, dims or {}), source)
         return replace(graph, tokenizer=_tokenizer(settings))
 
 
@@ -120,16 +109,6 @@ def _with_frequencies(config: Config, factors: StoredBlocks | None) -> Config:
     if factors is None:
         return config
     by = factors.array()
-    if by.shape != config.rates.shape or not (by > 0).all():
-        raise EdgeKitError("E0401", f"{by.shape} factors of {config.rates.shape} rates", FREQUENCIES)
-    return replace(config, rates=(config.rates / by).astype(np.float32))
-
-
-def _in_order(name: str, blocks: StoredBlocks, kind: Architecture, config: Config) -> StoredBlocks:
-    """Rows as transformers has them: of each head, the first numbers of all pairs, then the second ones."""
-    heads = {"q": config.heads, "k": config.shared}.get(turns(name), 0)
-    rows = blocks.shape[0]
-    if not kind.pairs_adjacent or not heads or rows != heads * config.size:
-        return blocks
-    order = np.arange(rows).reshape(heads, config.size // 2, 2).swapaxes(1, 2).reshape(-1)
-    return replace(blocks, order=order)
+    if any(by.shape != rates.shape for rates in config.rates.values()) or not (by > 0).all():
+        raise EdgeKitError("E0401", f"factors of shape {list(by.shape)} are not those of rates", FREQUENCIES)
+    return replace(config, rates={kind: (r / by).astype(np.float32) for kind, r in config.rates.items()})

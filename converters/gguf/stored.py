@@ -15,12 +15,11 @@ from edgekit.core.types import Array, DType
 
 @dataclass(frozen=True)
 class StoredBlocks:
-    """All bytes of a tensor; its last dimension is what blocks are along. `order` is of its rows."""
+    """All bytes of a tensor; its last dimension is what blocks are along."""
 
     raw: memoryview
     block: Block
     shape: tuple[int, ...]
-    order: Array | None = None
 
     @property
     def dtype(self) -> DType:
@@ -36,19 +35,15 @@ class StoredBlocks:
     @cached_property
     def _numbers(self) -> tuple[Array, GroupwiseWeights | None]:
         if self.block.unpack is None:
-            plain = files.array(self.raw, self.dtype, self.shape, self.block.name)
-            return self._ordered(plain), None
+            return files.array(self.raw, self.dtype, self.shape, self.block.name), None
         integers, scale, minimum = self.block.unpack(np.frombuffer(self.raw, self.block.fields))
         group = self.block.size // scale.shape[1]
         numbers = integers.reshape(*scale.shape, group).astype(np.float32) * scale[..., None]
         if minimum is not None:
             numbers -= minimum[..., None]
-        real = self._ordered(numbers.reshape(self.shape))
+        real = numbers.reshape(self.shape)
         if minimum is not None or len(self.shape) != 2:
             return real, None
         kept = integers.astype((DType.S4 if self.block.bits == 4 else DType.S8).numpy)
-        integers, scale = (self._ordered(part.reshape(len(real), -1)) for part in (kept, scale))
+        integers, scale = (part.reshape(len(real), -1) for part in (kept, scale))
         return real, GroupwiseWeights(integers, scale, None, group)
-
-    def _ordered(self, data: Array) -> Array:
-        return data if self.order is None else data[self.order]

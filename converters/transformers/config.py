@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from edgekit.converters.file_formats.json_record import Record
-from edgekit.converters.transformers.rope import rope_rates
+from edgekit.converters.transformers.families import FAMILIES, Family, Storage
+from edgekit.converters.transformers.rope import FULL, SLIDING, rope_rates
 from edgekit.core import suggest
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.types import Array
@@ -17,40 +20,14 @@ _EXPORT = "torch.export reads what is not in this list: docs/states.md"
 # What is made before weights are compared with the configuration: tables of angles, and layers.
 _MAX_HEAD = 1 << 16  # numbers
 _MAX_LAYERS = 1 << 12
-
-
-@dataclass(frozen=True)
-class Family:
-    """How models of one `model_type` differ, and what holds where config.json is silent."""
-
-    qkv_bias: bool = False  # always, whatever attention_bias says
-    has_attention_bias: bool = True  # as a setting, which is for o_proj, too
-    head_norms: bool = False
-    positions: int = 2048
-    rope_theta: float = 10000.0
-    key_value_heads: int | None = None  # None: as many as there are heads
-    head_dim: int | None = None  # None: width / heads
-    window: int | None = None
-    slides: bool = False  # all layers see a window
-    unturned: int | None = None  # one layer in so many has no rotary embedding
-
-
-FAMILIES: Mapping[str, Family] = {
-    "llama": Family(),
-    "mistral": Family(
-        has_attention_bias=False, positions=131072, key_value_heads=8, window=4096, slides=True
-    ),
-    "qwen2": Family(qkv_bias=True, has_attention_bias=False, positions=32768, key_value_heads=32),
-    "qwen3": Family(head_norms=True, positions=32768, key_value_heads=32, head_dim=128),
-    "smollm3": Family(positions=32768, rope_theta=2e6, key_value_heads=4, unturned=4),
-}
+ACTIVATIONS = ("silu", "swish", "gelu", "gelu_new", "gelu_pytorch_tanh", "relu", "relu2")
 
 
 @dataclass(frozen=True)
 class Layer:
     """What differs between the layers of one model."""
 
-    rotates: bool
+    rope: str | None  # which rates its heads turn by
     window: int | None  # how many positions a token sees, None: all of them
 
 
@@ -65,8 +42,12 @@ class Room:
 
 @dataclass(frozen=True)
 class Config:
-    """A decoder. `rates` are the angles by which a position turns pairs of a head."""
+    """A decoder. `rates` are the angles by which a position turns pairs of a head, for each type of layers,
+    and `biases` the parts that have one. Numbers at the end scale what they are named after; no cap is 0."""
 
+    family: Family
+    names: Mapping[str, str]  # what files call the parts
+    storage: Storage
     words: int
     width: int
     hidden: int
@@ -76,12 +57,16 @@ class Config:
     size: int  # of a head
     positions: int  # that it was trained for
     epsilon: float
-    rates: Array
-    qkv_bias: bool
-    output_bias: bool
-    mlp_bias: bool
-    head_norms: bool
+    activation: str
+    rates: Mapping[str, Array]
+    biases: frozenset[str]
+    parallel: bool
     tied: bool | None  # None: config.json does not say
+    embedding_scale: float
+    attention_scale: float
+    residual_scale: float
+    logits_scale: float
+    logits_cap: float
 
     def rooms(self, positions: int, chunk: int) -> list[Room]:
         """Of the caches of each layer, for texts of so many positions in runs of up to `chunk` tokens."""
@@ -100,74 +85,135 @@ def parse(config: Record) -> Config:
         hint = near or f"{', '.join(FAMILIES)} are read; {_EXPORT}"
         raise EdgeKitError("E0205", f"models of type {kind:.60} are not read", config.where, hint)
     family = FAMILIES[kind]
-    _check(config)
+    config = _in_words_of_llama(config, family)
+    _check(config, family)
     width, heads = (_count(config, key) for key in ("hidden_size", "num_attention_heads"))
-    shared = _count(config, "num_key_value_heads", family.key_value_heads or heads)
-    size = _count(config, "head_dim", family.head_dim or max(1, width // heads))
+    shared = _count(config, "num_key_value_heads", heads)
+    size = _count(config, "head_dim", max(1, width // heads))
     if heads % shared:
         raise EdgeKitError("E0401", f"{heads} heads do not share {shared} of keys", config.where)
     _check_size(config, size, _MAX_HEAD, "numbers in a head")
-    if size % 2:
-        raise EdgeKitError("E0401", f"heads of {size} numbers have no pairs to turn", config.where)
-    own_bias = family.has_attention_bias and config.flag("attention_bias", False)
     return Config(
+        family=family,
+        names=family.names,
+        storage=family.storage,
         words=_count(config, "vocab_size"),
         width=width,
-        hidden=_count(config, "intermediate_size"),
+        hidden=_count(config, "intermediate_size", family.mlp_ratio * width or None),
         layers=_layers(config, family),
         heads=heads,
         shared=shared,
         size=size,
-        positions=_count(config, "max_position_embeddings", family.positions),
-        epsilon=float(np.float32(config.number("rms_norm_eps", 1e-6))),
-        rates=rope_rates(config, size, family.rope_theta),
-        qkv_bias=family.qkv_bias or own_bias,
-        output_bias=own_bias,
-        mlp_bias=config.flag("mlp_bias", False),
-        head_norms=family.head_norms,
+        positions=_count(config, "max_position_embeddings"),
+        epsilon=float(np.float32(config.number("rms_norm_eps"))),
+        activation=config.text("hidden_act"),
+        rates=rope_rates(config, size) if family.rotates != "none" else {},
+        biases=_biases(config, family),
+        parallel=_flag(config, family.parallel),
         tied=config.flag("tie_word_embeddings") if "tie_word_embeddings" in config else None,
+        **_scales(config, family, width, size),
     )
 
 
-def _check(config: Record) -> None:
+def _in_words_of_llama(config: Record, family: Family) -> Record:
+    """The settings by the names that Llama has for them, and what holds where there are none."""
+    named = {family.keys.get(key, key): value for key, value in config.fields.items()}
+    return Record({**family.silent, **named}, config.where)
+
+
+def _check(config: Record, family: Family) -> None:
     """Refuse what would change the numbers, and is not here."""
     architectures = config.items("architectures", [])
-    if architectures and not str(architectures[0]).endswith("ForCausalLM"):
+    if architectures and not str(architectures[0]).endswith(("ForCausalLM", "LMHeadModel")):
         message = f"{str(architectures[0])[:60]} gives no logits of words"
         raise EdgeKitError("E0205", message, config.where, f"models for causal language are read; {_EXPORT}")
     if "quantization_config" in config:
         message = "weights that transformers has quantized are not read"
         hint = "convert the model that it was made of; EdgeKit quantizes it itself"
         raise EdgeKitError("E0205", message, config.where, hint)
-    act = config.text("hidden_act", "silu")
-    if act not in ("silu", "swish"):
+    for key, needed in family.needs.items():
+        if key in config and config.fields[key] != needed:
+            message = f"{key} of {str(config.fields[key])[:40]} is not supported"
+            raise EdgeKitError("E0203", message, config.where, _EXPORT)
+    act = config.text("hidden_act")
+    if act not in ACTIVATIONS:
         raise EdgeKitError("E0203", f"hidden_act {act:.60} is not supported", config.where, _EXPORT)
+
+
+def _biases(config: Record, family: Family) -> frozenset[str]:
+    return with_members(part for part, setting in family.biases.items() if _flag(config, setting))
+
+
+def with_members(parts: Iterable[str]) -> frozenset[str]:
+    """These parts, and those that groups among them have."""
+    found = frozenset(parts)
+    groups = {"qkv": ("q", "k", "v"), "mlp": ("gate", "up", "down"), "gate_up": ("gate", "up")}
+    return found.union(*(groups[part] for part in found & groups.keys()))
+
+
+def _flag(config: Record, setting: bool | str) -> bool:
+    return config.flag(setting, False) if isinstance(setting, str) else setting
+
+
+def _scales(config: Record, family: Family, width: int, size: int) -> Mapping[str, Any]:
+    def own(key: str, neutral: float) -> float:
+        found = config.number(key, neutral) if key in family.reads else neutral
+        if not math.isfinite(found) or found < 0 or (found == 0 and neutral):
+            raise EdgeKitError("E0401", f"{key} is {found:g}", config.where)
+        return found
+
+    return {
+        "embedding_scale": math.sqrt(width) if family.scales_embedding else own("embedding_multiplier", 1),
+        "attention_scale": own("attention_multiplier", own("query_pre_attn_scalar", size) ** -0.5),
+        "residual_scale": own("residual_multiplier", 1),
+        "logits_scale": own("logit_scale", 1) / own("logits_scaling", 1),
+        "logits_cap": own("final_logit_softcapping", 0),
+    }
 
 
 def _layers(config: Record, family: Family) -> tuple[Layer, ...]:
     count = _count(config, "num_hidden_layers")
     _check_size(config, count, _MAX_LAYERS, "layers")
-    rotates, slides = [True] * count, [False] * count
-    if family.unturned is not None:
-        every = _count(config, "no_rope_layer_interval", family.unturned)
-        default = [int((i + 1) % every != 0) for i in range(count)]
-        rotates = [flag != 0 for flag in config.integers("no_rope_layers", default)]
+    slides = _sliding(config, family, count)
+    rotates = _rotating(config, family, slides)
+    if len(rotates) != count or len(slides) != count:
+        raise EdgeKitError("E0401", f"lists do not say of all {count} layers how they are", config.where)
+    window = _count(config, "sliding_window") if "sliding_window" in config and any(slides) else None
+    return tuple(
+        Layer((SLIDING if s else FULL) if r else None, window if s else None)
+        for r, s in zip(rotates, slides, strict=True)
+    )
+
+
+def _sliding(config: Record, family: Family, count: int) -> list[bool]:
+    """Which layers have a window."""
     if "layer_types" in config:
-        slides = [name == "sliding_attention" for name in config.items("layer_types")]
-        unknown = set(map(str, config.items("layer_types"))) - {"sliding_attention", "full_attention"}
+        names = config.items("layer_types")
+        unknown = set(map(str, names)) - {SLIDING, FULL}
         if unknown:
             message = f"layers of type {min(unknown):.60} are not supported"
             raise EdgeKitError("E0203", message, config.where, _EXPORT)
-    elif family.slides:
-        slides = [True] * count
-    elif config.flag("use_sliding_window", False):
+        return [name == SLIDING for name in names]
+    if "sliding_window_pattern" in family.silent and "sliding_window" in config:
+        every = _count(config, "sliding_window_pattern")
+        return [(i + 1) % every != 0 for i in range(count)]
+    if not family.slides and config.flag("use_sliding_window", False):
         first = config.integer("max_window_layers", 28)
-        slides = [i >= first for i in range(count)]
-    if len(rotates) != count or len(slides) != count:
-        raise EdgeKitError("E0401", f"lists do not say of all {count} layers how they are", config.where)
-    has_window = "sliding_window" in config or "sliding_window" not in config.fields
-    window = _count(config, "sliding_window", family.window or 4096) if has_window else None
-    return tuple(Layer(r, window if s else None) for r, s in zip(rotates, slides, strict=True))
+        return [i >= first for i in range(count)]
+    return [family.slides] * count
+
+
+def _rotating(config: Record, family: Family, slides: list[bool]) -> list[bool]:
+    """Which layers have rotary embeddings."""
+    if family.rotates == "sliding":
+        return slides
+    if family.rotates == "sliding, if any" and "sliding_window" in config:
+        return slides
+    if "no_rope_layer_interval" in family.silent:
+        every = _count(config, "no_rope_layer_interval")
+        default = [int((i + 1) % every != 0) for i in range(len(slides))]
+        return [flag != 0 for flag in config.integers("no_rope_layers", default)]
+    return [family.rotates != "none"] * len(slides)
 
 
 def _check_size(config: Record, count: int, most: int, what: str) -> None:

@@ -14,9 +14,10 @@ from edgekit.converters.inputs import Bindings
 from edgekit.converters.transformers import FORMAT as FORMAT
 from edgekit.converters.transformers import SUFFIXES as SUFFIXES
 from edgekit.converters.transformers.config import parse
-from edgekit.converters.transformers.step import Weights, one_step
+from edgekit.converters.transformers.step import one_step
 from edgekit.converters.transformers.tokenizer import FILE as TOKENIZER
 from edgekit.converters.transformers.tokenizer import read_tokenizer
+from edgekit.converters.transformers.weights import Weights
 from edgekit.core.builder import Builder
 from edgekit.core.errors import EdgeKitError, Exit
 from edgekit.core.files import opened
@@ -60,8 +61,8 @@ def convert(
         stored = _merged({file: tensors(raw, file) for file, raw in raws.items()})
         source = files.source(model, FORMAT, raw_config, *raws.values())
         title = name or (model.absolute().name if model.is_dir() else model.stem)
-        weights = Weights(stored, Builder(given=sum(map(len, raws.values()))))
-        graph = one_step(title, config, weights, Bindings(shapes or {}, dims or {}), source)
+        weights = Weights(stored, config, Builder(given=sum(map(len, raws.values()))))
+        graph = one_step(title, weights, Bindings(shapes or {}, dims or {}), source)
     return replace(graph, tokenizer=_tokenizer(_config(model).parent))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -11,23 +12,36 @@ from edgekit.core.errors import EdgeKitError
 from edgekit.core.types import Array
 
 _KINDS = ("default", "linear", "llama3")
+FULL, SLIDING = "full_attention", "sliding_attention"
 
 
-def rope_rates(config: Record, size: int, theta: float) -> Array:
-    """Radians a position, of each pair of a head. Older files have rope_theta and rope_scaling, newer ones
-    rope_parameters with both."""
+def rope_rates(config: Record, size: int) -> Mapping[str, Array]:
+    """Radians a position, of each pair of a head, for each type of layers. Older files have rope_theta and
+    rope_scaling, newer ones rope_parameters with both, and Gemma 3 other rates where layers have a window."""
     rope = next((config.record(k) for k in ("rope_parameters", "rope_scaling") if k in config), None)
-    theta = config.number("rope_theta", theta)
-    if rope is None:
-        return _rates(size, theta)
-    theta = rope.number("rope_theta", theta)
+    theta = config.number("rope_theta")
+    local = config.number("rope_local_base_freq", theta)
+    plain = Record({}, config.where)
+    if rope is not None and (FULL in rope or SLIDING in rope):
+        full, sliding = (rope.record(kind) if kind in rope else plain for kind in (FULL, SLIDING))
+    else:
+        full = rope or plain
+        sliding = plain if "rope_local_base_freq" in config else full
+    share = config.number("partial_rotary_factor", 1.0)
+    return {FULL: _scaled(full, size, share, theta), SLIDING: _scaled(sliding, size, share, local)}
+
+
+def _scaled(rope: Record, size: int, share: float, theta: float) -> Array:
     kind = rope.text("rope_type", rope.text("type", "default"))
     if kind not in _KINDS:
         hint = f"{', '.join(_KINDS)} are read; torch.export writes the tables of others"
         raise EdgeKitError("E0203", f"rope_type {kind:.60} is not supported", rope.where, hint)
-    if rope.number("partial_rotary_factor", 1.0) != 1:
-        raise EdgeKitError("E0203", "heads that turn in part are not supported", rope.where)
-    rates = _rates(size, theta)
+    share = rope.number("partial_rotary_factor", share)
+    turning = int(size * share) if 0 < share <= 1 else 0
+    if turning % 2 or not turning:
+        message = f"heads of {size} numbers, of which {share:g} turn, have no pairs to turn"
+        raise EdgeKitError("E0401", message, rope.where)
+    rates = _rates(turning, rope.number("rope_theta", theta))
     if kind == "linear":
         return rates / np.float32(_positive(rope, "factor"))
     return _llama3(rates, rope) if kind == "llama3" else rates

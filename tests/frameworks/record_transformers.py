@@ -1,4 +1,4 @@
-"""Saves random decoders of transformers, and their logits: record_transformers.py FOLDER [NAME ...].
+"""Saves random decoders of transformers, their logits and texts: record_transformers.py FOLDER [NAME ...].
 
 transformers 5.24 and torch 2.13 wrote what the tests read. Some config.json take the form of transformers 4.
 """
@@ -12,6 +12,7 @@ import torch
 from transformers import AutoConfig, AutoModelForCausalLM
 
 STEPS = 12
+PROMPT, TEXT = 4, 64  # tokens given, and tokens that the model writes, the most probable ones
 _SIZES = {
     "vocab_size": 40,
     "hidden_size": 16,
@@ -47,14 +48,54 @@ MODELS = {
     ),
 }
 OLDER = ("llama", "qwen2")
+_ROTARY_HALF = {"rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "partial_rotary_factor": 0.5}}
+_LAYERS = {"layer_types": ["sliding_attention", "full_attention"], "sliding_window": 7}
+_GPT2 = {"n_embd": 16, "n_inner": None, "n_layer": 2, "n_head": 4, "n_positions": 80}
+# Families that differ from Llama by more than a few settings; their weights are bfloat16.
+FAMILIES = {
+    "cohere": {},
+    "cohere2": _LAYERS,
+    "ernie4_5": {"head_dim": 8, "use_bias": True},
+    "exaone4": _LAYERS,
+    "gemma": {"head_dim": 6, "num_key_value_heads": 1},
+    "gemma3_text": {"head_dim": 6, "query_pre_attn_scalar": 9, "final_logit_softcapping": 5.0, **_LAYERS},
+    "glm": {"head_dim": 4, "rms_norm_eps": 1e-5, **_ROTARY_HALF},
+    "glm4": {"head_dim": 8, "attention_bias": False, **_ROTARY_HALF},
+    "gpt2": _GPT2,
+    "gpt_neox": {"hidden_size": 32, **_ROTARY_HALF},
+    "gpt_neox-sequential": {"use_parallel_residual": False, "attention_bias": False, **_ROTARY_HALF},
+    "granite": {
+        "embedding_multiplier": 3.0,
+        "attention_multiplier": 0.3,
+        "residual_multiplier": 0.7,
+        "logits_scaling": 2.0,
+    },
+    "helium": {"head_dim": 4},
+    "olmo": {},
+    "olmo2": {},
+    "olmo3": _LAYERS,
+    "opt": {"ffn_dim": 28, "word_embed_proj_dim": 16},
+    "phi": {"num_key_value_heads": 4, "intermediate_size": 64, **_ROTARY_HALF},
+    "phi3": {"sliding_window": 7},
+    "stablelm": {"use_qkv_bias": True, **_ROTARY_HALF},
+    "starcoder2": {"sliding_window": 7},
+}
+MODELS |= {name: (settings, "bfloat16") for name, settings in FAMILIES.items()}
+_OTHER_SIZES = ("gpt2", "gpt_neox", "opt")  # have no heads that share keys
 
 
 def record(folder: Path, name: str) -> None:
     torch.manual_seed(1)
     settings, dtype = MODELS[name]
-    model = AutoModelForCausalLM.from_config(
-        AutoConfig.for_model(name.split("-")[0], **_SIZES, **settings)
-    ).eval()
+    kind = name.split("-")[0]
+    sizes = {**_SIZES, "bos_token_id": 0, "eos_token_id": None} if name in FAMILIES else _SIZES
+    if name in FAMILIES:
+        sizes = {**sizes, "max_position_embeddings": 80}
+    if kind in _OTHER_SIZES:
+        sizes = {key: size for key, size in sizes.items() if key != "num_key_value_heads"}
+    if kind == "gpt2":
+        sizes = {key: size for key, size in sizes.items() if key in ("vocab_size", "pad_token_id")}
+    model = AutoModelForCausalLM.from_config(AutoConfig.for_model(kind, **{**sizes, **settings})).eval()
     stored = getattr(torch, dtype)
     with torch.no_grad():
         for weights in model.parameters():  # as training leaves them: no scale is 1, and no bias 0
@@ -63,13 +104,24 @@ def record(folder: Path, name: str) -> None:
     with torch.no_grad():
         logits = model(torch.tensor(tokens[None])).logits[0].numpy()
     (folder / name).mkdir(parents=True, exist_ok=True)
-    np.savez(folder / name / "io.npz", x0=tokens, y0=logits)
+    recorded = {"x0": tokens, "y0": logits}
+    if name in FAMILIES:
+        recorded["text"] = _text(model, tokens[:PROMPT])
+    np.savez(folder / name / "io.npz", **recorded)
     for weights in model.parameters():
         weights.data = weights.data.to(stored)
     model.save_pretrained(folder / name)
     (folder / name / "generation_config.json").unlink()
     if name in OLDER:
         _as_transformers_4(folder / name / "config.json")
+
+
+def _text(model: torch.nn.Module, prompt: np.ndarray) -> np.ndarray:
+    text = prompt
+    with torch.no_grad():
+        for _ in range(TEXT):
+            text = np.append(text, model(torch.tensor(text[None])).logits[0, -1].argmax().item())
+    return text.astype(np.uint8)
 
 
 def _as_transformers_4(path: Path) -> None:

@@ -1,7 +1,6 @@
 """The page of formats names what is read."""
 
 import re
-from collections.abc import Collection
 from types import ModuleType
 
 import pytest
@@ -16,6 +15,7 @@ from edgekit.converters.mxnet import ops as mxnet_ops
 from edgekit.converters.tensorflow import ops as tensorflow_ops
 from edgekit.converters.tflite import reader as tflite_reader
 from edgekit.converters.torch_export import ops as torch_export_ops
+from edgekit.converters.transformers.families import FAMILIES
 
 PAGE = (ROOT / "docs" / "frontends.md").read_text(encoding="utf-8")
 
@@ -47,17 +47,23 @@ def test_operators_are_listed(package: ModuleType, heading: str) -> None:
     assert re.findall(r"`(\w+)`", listed) == names, ", ".join(f"`{name}`" for name in names)
 
 
-@pytest.mark.parametrize(
-    ("heading", "names"),
-    [
-        ("- Architectures: ", ARCHITECTURES),
-        ("- Block types: ", [block.name for block in BLOCKS.values()]),
-    ],
-)
-def test_what_is_read_of_gguf_is_listed(heading: str, names: Collection[str]) -> None:
-    page = (ROOT / "docs" / "language-models.md").read_text(encoding="utf-8")
-    listed = page.partition(heading)[2].partition(".")[0]
-    assert sorted(re.findall(r"`(\w+)`", listed)) == sorted(names)
+MODELS = (ROOT / "docs" / "language-models.md").read_text(encoding="utf-8")
+
+
+def test_blocks_of_gguf_are_listed() -> None:
+    listed = MODELS.partition("- Block types: ")[2].partition(".")[0]
+    assert sorted(re.findall(r"`(\w+)`", listed)) == sorted(block.name for block in BLOCKS.values())
+
+
+def test_families_of_language_models_are_listed() -> None:
+    rows = re.findall(r"^\| (`.*?) \| .*? \| (.*?) ?\|$", MODELS.partition("### Families")[2], re.MULTILINE)
+    families, architectures = (
+        {name for row in rows for name in re.findall("`(.+?)`", row[i])} for i in range(2)
+    )
+    assert families - {"model_type"} == set(FAMILIES)
+    assert architectures == set(ARCHITECTURES)
+    assert f"decoders of {len(FAMILIES)} families" in PAGE
+    assert f"decoders of {len(ARCHITECTURES)} architectures" in PAGE
 
 
 def test_custom_operators_of_tflite_are_listed() -> None:

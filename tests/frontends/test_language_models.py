@@ -6,17 +6,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.decoders import check_caches
-from support.language_models import RECORDED, folder, members, sharded
+from support.language_models import RECORDED, Header, folder, members, sharded
 from support.recorded import names
 
 from edgekit import convert, run
+from edgekit.converters.transformers.families import FAMILIES
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
 from edgekit.core.passes import verify
+from edgekit.core.simulate import Session
 from edgekit.core.types import Array
 
 MODELS = names(RECORDED)
 WINDOWS = {"mistral-windows": 3, "qwen2-windows": 5}  # positions that their texts do not fit into
+MORE_WINDOWS = ("cohere2", "exaone4", "gemma3_text", "olmo3", "phi3", "starcoder2")
+TEXTS = [name for name in MODELS if "text" in np.load(io.BytesIO(members(name)["io.npz"]))]
 
 
 def recorded(name: str) -> tuple[Array, Array]:
@@ -37,11 +41,55 @@ def logits(graph: Graph, tokens: Array, target: str = "") -> Array:
 @pytest.mark.parametrize("name", MODELS)
 def test_logits_are_those_of_transformers(name: str, tokens_a_run: int, tmp_path: Path) -> None:
     tokens, expected = recorded(name)
-    chunk = {"chunk": tokens_a_run} if name in WINDOWS else {}
+    chunk = {"chunk": tokens_a_run} if name in (*WINDOWS, *MORE_WINDOWS) else {}
     graph = convert(folder(name)(tmp_path), dims={"positions": 16, "tokens": tokens_a_run, **chunk})
     verify(graph)
     check_caches(graph, 4)
     np.testing.assert_allclose(logits(graph, tokens), expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_texts_are_those_of_transformers(name: str, tmp_path: Path) -> None:
+    """The most probable tokens behind a prompt, 64 of them."""
+    expected = np.load(io.BytesIO(members(name)["io.npz"]))["text"]
+    session = Session(convert(folder(name)(tmp_path), dims={"positions": expected.size}))
+    text = [int(token) for token in expected[:4]]
+    for position in range(expected.size - 1):
+        step = {"token": np.array([text[position]]), "position": np.array([position])}
+        best = session.run({key: value.astype(np.int32) for key, value in step.items()})["logits"].argmax()
+        if position + 1 == len(text):
+            text.append(int(best))
+    assert text == expected.tolist()
+
+
+def test_every_family_is_recorded() -> None:
+    assert {name.split("-")[0] for name in MODELS} == set(FAMILIES)
+
+
+@pytest.mark.parametrize("name", ["gpt2", "gpt_neox"])
+def test_files_of_the_model_without_its_last_layer_are_read(name: str, tmp_path: Path) -> None:
+    """Their names lack the first word, as in the first GPT-2; masks that are stored are left."""
+    tokens, expected = recorded(name)
+
+    def shortened(header: Header) -> None:
+        for key in [key for key in header if key.startswith(("transformer.", "gpt_neox."))]:
+            header[key.split(".", 1)[1]] = header.pop(key)
+
+    graph = convert(folder(name, header=shortened)(tmp_path), dims={"positions": 16})
+    np.testing.assert_allclose(logits(graph, tokens), expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["gpt2", "phi3", "gpt_neox", "cohere"])
+def test_layers_have_the_names_of_the_files(name: str, tmp_path: Path) -> None:
+    """Those of a fused matrix have their own behind it."""
+    expected = {
+        "gpt2": "h.1.attn.c_attn.v",
+        "phi3": "layers.1.mlp.gate_up_proj.gate",
+        "gpt_neox": "layers.1.attention.query_key_value.q",
+        "cohere": "layers.1.self_attn.k_proj",
+    }
+    graph = convert(folder(name)(tmp_path))
+    assert expected[name] in {node.origin for node in graph.nodes}
 
 
 def test_weights_ship_in_the_format_of_the_file(tmp_path: Path) -> None:
@@ -50,6 +98,14 @@ def test_weights_ship_in_the_format_of_the_file(tmp_path: Path) -> None:
     graph = convert(folder("qwen2")(tmp_path))
     types = {v.type.dtype.value for v in graph.values.values() if v.data is not None and v.type.size > 40}
     assert types == {"bf16"}
+    np.testing.assert_allclose(logits(graph, tokens, "host"), expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["gpt2", "gemma3_text", "glm4"])
+def test_families_run_in_c(name: str, tmp_path: Path) -> None:
+    """Tables of positions, norms behind layers and rings, heads that turn in part."""
+    tokens, expected = recorded(name)
+    graph = convert(folder(name)(tmp_path), dims={"positions": 16})
     np.testing.assert_allclose(logits(graph, tokens, "host"), expected, rtol=1e-4, atol=1e-5)
 
 

@@ -17,6 +17,11 @@ def config(**settings: Any) -> Callable[[Path], Path]:
     return folder(config=lambda c: c.update(settings))
 
 
+def of(name: str, **settings: Any) -> Callable[[Path], Path]:
+    """Of another family."""
+    return folder(name, lambda c: c.update(settings))
+
+
 def without(key: str) -> Callable[[Path], Path]:
     return folder(config=lambda c: c.pop(key))
 
@@ -160,10 +165,32 @@ CASES = {
     "positions without end": Case("E0302|E0402", "positions", config(max_position_embeddings=1 << 62)),
     "words that are text": Case("E0401", "an integer", config(vocab_size="many")),
     "no width": Case("E0401", "no hidden_size", without("hidden_size")),
-    "another family": Case("E0205", "type gpt2", config(model_type="gpt2")),
+    "another family": Case("E0205", "type mamba", config(model_type="mamba")),
     "a classifier": Case("E0205", "no logits", config(architectures=["LlamaForSequenceClassification"])),
     "weights of a quantizer": Case("E0205", "quantized", config(quantization_config={"bits": 4})),
-    "activation of others": Case("E0203", "gelu", config(hidden_act="gelu")),
+    "activation of others": Case("E0203", "quick_gelu", config(hidden_act="quick_gelu")),
+    "scores that are capped": Case(
+        "E0203", "attn_logit_softcapping of 50.0", of("gemma3_text", attn_logit_softcapping=50.0)
+    ),
+    "scale of logits that is 0": Case("E0401", "logit_scale is 0", of("cohere", logit_scale=0.0)),
+    "scale of logits that is infinite": Case("E0401", "is inf", of("granite", logits_scaling=float("inf"))),
+    "heads that turn by halves of pairs": Case(
+        "E0401", "no pairs", of("stablelm", rope_parameters={"partial_rotary_factor": 0.3})
+    ),
+    "heads that turn by more than they have": Case(
+        "E0401", "no pairs", of("stablelm", rope_parameters={"partial_rotary_factor": 1e30})
+    ),
+    "fused heads without end": Case(
+        "E0401", "configuration says", of("phi3", num_attention_heads=1 << 40, head_dim=4)
+    ),
+    "fused MLP without end": Case("E0401", "configuration says", of("phi3", intermediate_size=1 << 60)),
+    "table of positions of another model": Case("E0401", "configuration says", of("gpt2", n_positions=64)),
+    "pattern of windows of nothing": Case(
+        "E0401", "sliding_window_pattern is 0", of("cohere2", layer_types=None, sliding_window_pattern=0)
+    ),
+    "pattern of windows in words": Case(
+        "E0401", "an integer", of("exaone4", layer_types=None, sliding_window_pattern="LLLG")
+    ),
     "layers of another kind": Case("E0203", "mamba", config(layer_types=["mamba", "full_attention"])),
     "layers without a kind": Case("E0401", "all 2 layers", config(layer_types=["full_attention"])),
     "positions of another kind": Case("E0203", "rope_type yarn", rope(rope_type="yarn")),
