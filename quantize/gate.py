@@ -119,6 +119,7 @@ def accuracy(
     graph: Graph, samples: Iterable[Sample], labels: Array, progress: Progress = lambda step: None
 ) -> float:
     """The share of samples for which a model names the class of their label."""
+    simulate.check_work(graph)
     right: list[bool] = []
     session = simulate.Session(graph)
     for number, (sample, label) in enumerate(zip(samples, labels, strict=False), 1):

@@ -26,6 +26,7 @@ from edgekit.core import target as targets
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
 from edgekit.core.progress import Progress
+from edgekit.core.simulate import check_work
 from edgekit.core.target import Target
 
 ROUNDS = 200
@@ -77,6 +78,8 @@ def bench(
     """Compile the library and measure one run of it, and one of each entry beside it."""
     if reason := runner.why_not_here(target):
         raise EdgeKitError("E0503", reason)
+    for measured in (graph, *(entries or {}).values()):
+        check_work(measured)
     target = runner.here(target)
     library = with_entries(fit(graph, target, optimize=optimize), entries or {})
     main = _measured(library, library, optimize, progress)

@@ -122,6 +122,7 @@ def run(
     model has states, the samples are the steps of one stream."""
     wanted = None if target is None else target_of(target)
     graph = convert(model)
+    simulate.check_work(graph)
     given = named_inputs(graph, inputs)
     samples = arrays.samples(graph, given)
     if wanted is None:

@@ -25,7 +25,7 @@ def run(graph: Graph, inputs: Mapping[str, Array]) -> dict[str, Array]:
 
 
 def check_work(graph: Graph) -> None:
-    """Refuse a graph of which one run takes too long: what needs runs begins with this."""
+    """Refuse a graph of which one run takes too long: what runs it begins with this."""
     held = sum(data.nbytes for _, data in graph.constants())
     limit, needed = limits.FREE_RUN_WORK + limits.RUN_WORK_PER_BYTE * held, graph.work
     if limits.allows(limit, needed):
@@ -33,7 +33,7 @@ def check_work(graph: Graph) -> None:
     node = max(graph.nodes, key=graph.work_of)
     message = f"a run takes {limits.billions(needed)}, more than {limits.billions(limit)}"
     where = f"node {node.origin}, {type(node.op).__name__}: {limits.billions(graph.work_of(node))}"
-    limits.refuse_beyond(limit, needed, message, where, "the simulator would run for hours")
+    limits.refuse_beyond(limit, needed, message, where, "it would take hours")
 
 
 class Session:

@@ -132,6 +132,7 @@ def problem(
     if any(value.type.quant for value in graph.values.values()):
         message = f"{graph.name} is quantized already, which leaves nothing to try"
         raise EdgeKitError("E0210", message, hint="tune the float model")
+    check_work(graph)
     apart = judging(graph, len(samples))
     judged = [samples[i] for i in apart]
     others = [sample for i, sample in enumerate(samples) if i not in apart]
@@ -177,7 +178,6 @@ def tune(
 ) -> Tuned:
     """Search, and write down each result as soon as it is there. `keep` gets what was found so far, None
     where that is nothing: before anything new is tried, whenever another point is best, and at the end."""
-    check_work(given.graph)
     progress("judging the model as it came")
     budget = replace(budget, accuracy=evaluate.reference(given))
     if budget.accuracy is not None and budget.accuracy < 1:  # it is 1 where its own answers are the labels

@@ -16,6 +16,7 @@ from edgekit.codegen.program import compile_graph
 from edgekit.core import target
 from edgekit.core.builder import Builder
 from edgekit.core.errors import Exit
+from edgekit.core.ir import Graph
 from edgekit.core.ops.pool2d import Pool2d
 from edgekit.core.ops.transpose import Transpose
 from edgekit.core.types import DType, Type
@@ -76,15 +77,24 @@ def test_dimensions_do_not_multiply_calls() -> None:
     assert within_limits(lambda: edgekit.inspect(graph)) == 0  # without a plan
 
 
-def test_a_run_without_end_is_refused_by_what_simulates() -> None:
-    image = Type(DType.F32, (1, 3000, 3000, 1))
+def pooled(side: int, window: int) -> Graph:
     builder = Builder()
-    x = builder.input("x", image)
+    x = builder.input("x", Type(DType.F32, (1, side, side, 1)))
     builder.origin = "largest"
-    graph = builder.graph("net", [x], [builder.one(Pool2d("max", (1500, 1500)), x)])
-    samples = {"x": np.zeros((2, *image.shape), np.float32)}
+    return builder.graph("net", [x], [builder.one(Pool2d("max", (window, window)), x)])
+
+
+def test_a_run_without_end_is_refused_by_what_runs_it(tmp_path: Path) -> None:
+    graph, small = pooled(3000, 1500), pooled(4, 2)
+    samples = {"x": np.zeros((2, 1, 3000, 3000, 1), np.float32)}
     verbs: tuple[Callable[[], object], ...] = (
         lambda: edgekit.run(graph, samples),
+        lambda: edgekit.run(graph, samples, target="host"),
+        lambda: edgekit.bench(graph, target="host"),
+        lambda: edgekit.bench(small, target="host", entries={"largest": graph}),
+        lambda: edgekit.build(small, tmp_path / "built", entries={"largest": graph}),
+        lambda: edgekit.float_accuracy(graph, samples, np.zeros(2, np.int64)),
+        lambda: edgekit.tune(graph, samples, edgekit.Limits(ram=1000), folder=tmp_path / "tuned"),
         lambda: edgekit.diff(graph, graph),
         lambda: edgekit.quantize_model(graph, samples),
         lambda: edgekit.prune(graph, samples, edgekit.Pruning(flash=1000)),
