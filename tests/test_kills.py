@@ -2,7 +2,7 @@
 
 import random
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -79,3 +79,24 @@ def test_interrupted_runs_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(kills, "commit", lambda: "def")
     kills.kill(1, seed=5, minutes=1)
     assert len(made) == 4 * len(kills.COMMANDS)
+
+
+def test_kills_follow_the_time_that_a_command_takes_now(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, limits = [0.0], list[float]()
+
+    def run(folder: Path, words: Sequence[str], seconds: float = 0, alone: bool = False) -> int:
+        clock[0] += 100 if not limits else 1  # busy at first, then idle
+        limits.append(seconds)
+        return 0
+
+    monkeypatch.setattr(kills, "run", run)
+    monkeypatch.setattr(kills.time, "monotonic", lambda: clock[0])
+    bench = kills.Bench("tune", tmp_path)
+    for trial in range(4):
+        bench.trial(random.Random(trial))
+    _, first, _, *others = limits
+    assert bench.seconds == 1
+    assert 2 < first < 110
+    assert all(seconds <= 1.1 for seconds in others)
