@@ -35,6 +35,7 @@ from edgekit.codegen.memory.planner import Peak
 from edgekit.codegen.memory.sharing import Ports
 from edgekit.codegen.packages import NO_CONTENT, Content, Packaged
 from edgekit.codegen.printing import weights_blob
+from edgekit.codegen.printing.dead_code import without_dead_code
 from edgekit.codegen.printing.render import Optimize, Weights, render
 from edgekit.codegen.program import Program
 from edgekit.codegen.row_plans import RowGain
@@ -427,9 +428,8 @@ def generate(
     program: Program, optimize: Optimize, weights: Weights = "auto", test: SelfTest | None = None
 ) -> dict[str, bytes]:
     """Every file of the library, manifest included."""
-    files = render(program, optimize, weights)
     test = test or selftest.prepare(program.graph, [entry.graph for entry in program.entries])
-    files |= self_tests(program, test)
+    files = without_dead_code(render(program, optimize, weights) | self_tests(program, test))
     manifest = {
         "edgekit": edgekit.__version__,
         "name": program.name,

@@ -101,6 +101,11 @@ def support_files(headers: Sequence[str]) -> Iterator[tuple[str, str]]:
         yield header, text
 
 
+def runtime_header(name: str) -> str | None:
+    """The text of a header in libraries; None for what is none of the runtime's."""
+    return _support_file(name)[0] if name in contracts.headers() else None
+
+
 @cache
 def _support_file(header: str) -> tuple[str, tuple[str, ...]]:
     """Its text in a library, and the headers that it includes, each once."""

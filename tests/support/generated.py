@@ -10,8 +10,9 @@ import numpy as np
 from support import object_cache
 from support.tools import require
 
-from edgekit.codegen.compilation.build import generate
+from edgekit.codegen.compilation.build import self_tests
 from edgekit.codegen.compilation.publish import write
+from edgekit.codegen.printing.dead_code import without_dead_code
 from edgekit.codegen.printing.literal import restored, stored
 from edgekit.codegen.printing.render import Optimize, render, sources
 from edgekit.codegen.program import Program
@@ -77,10 +78,12 @@ def plain_selftest(graph: Graph) -> SelfTest:
 
 def libraries(programs: Sequence[Program], folders: Mapping[Optimize, Path]) -> Libraries:
     """Write these programs, whose names must differ, with plain self-tests."""
-    for program in programs:
-        test = plain_selftest(program.graph)
-        for optimize, folder in folders.items():
-            write(generate(program, optimize, weights="c", test=test), folder)
+    tests = {program.name: plain_selftest(program.graph) for program in programs}
+    for optimize, folder in folders.items():
+        files: dict[str, bytes] = {}
+        for program in programs:
+            files |= render(program, optimize, "c") | self_tests(program, tests[program.name])
+        write(without_dead_code(files), folder)
     units(sorted(f"edgekit/{path.name}" for path in folders["size"].glob("edgekit/*.c")), folders["size"])
     return Libraries(tuple(programs), folders)
 

@@ -17,7 +17,8 @@
 #error "its headers are of another build: run `edgekit build MODEL` again, and take all files"
 #endif
 #if EDGEKIT_ADD_F32_INTERFACE != 0xe978a1bd || \
-    EDGEKIT_NEG_F32_INTERFACE != 0x9a1e2655
+    EDGEKIT_NEG_F32_INTERFACE != 0x9a1e2655 || \
+    EK_HELPERS != HASH
 #error "edgekit/ is of another build: run `edgekit build MODEL` again, and take all files"
 #endif
 

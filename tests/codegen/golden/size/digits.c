@@ -33,7 +33,8 @@
     EDGEKIT_DENSE_F32_INTERFACE != 0x86a3308e || \
     EDGEKIT_DEPTHWISE2D_F32_INTERFACE != 0x6e2f1485 || \
     EDGEKIT_MAXPOOL2D_F32_INTERFACE != 0x711a8bbf || \
-    EDGEKIT_SOFTMAX_F32_INTERFACE != 0xed0ade8b
+    EDGEKIT_SOFTMAX_F32_INTERFACE != 0xed0ade8b || \
+    EK_HELPERS != HASH
 #error "edgekit/ is of another build: run `edgekit build digits.onnx` again, and take all files"
 #endif
 
