@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
+import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib.machinery import PathFinder
 from itertools import takewhile
 from pathlib import Path
 
@@ -120,11 +122,16 @@ def installed(target: Target) -> Iterator[Compiler]:
 
 
 def _zig(rest: Sequence[str]) -> tuple[str, ...]:
-    if path := programs.find("zig"):
-        return (path, *rest)
-    if importlib.util.find_spec("ziglang"):
-        return (sys.executable, "-P", "-m", "ziglang", *rest)  # -P: not of the folder that it runs in
-    return ()
+    path = programs.find("zig") or _zig_of_package()
+    return (path, *rest) if path else ()
+
+
+def _zig_of_package() -> str | None:
+    """In the folder of ziglang, which would start Python before each file that is compiled."""
+    here = os.path.realpath(os.getcwd())  # a stranger's folder may have a ziglang, too
+    places = [path for path in sys.path if os.path.isabs(path) and os.path.realpath(path) != here]
+    spec = PathFinder.find_spec("ziglang", places)
+    return shutil.which("zig", path=os.path.dirname(spec.origin)) if spec and spec.origin else None
 
 
 @dataclass(frozen=True)

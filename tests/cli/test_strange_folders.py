@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 from support.command_line import CommandLine
 from support.crashes import in_child
+from support.tools import require_module
 
 import edgekit
 from edgekit import EdgeKitError, settings
-from edgekit.codegen.compilation import publish
+from edgekit.codegen.compilation import publish, toolchain
 from edgekit.core import files, target
 from edgekit.core.builder import Builder
 from edgekit.core.ops.activations import Sigmoid
@@ -265,3 +266,15 @@ def test_a_search_goes_on_from_no_link(target: str, tmp_path: Path) -> None:
         Journal(path, "this")
     assert (tmp_path / "secret").read_text() == "mine\n"
     assert not (tmp_path / "nothing").exists()
+
+
+def test_a_compiler_is_not_taken_from_the_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    require_module("ziglang")
+    (tmp_path / "ziglang").mkdir()
+    for name in ("__init__.py", "zig"):
+        (tmp_path / "ziglang" / name).write_text("#!/bin/sh\necho clang\n" if name == "zig" else "")
+        (tmp_path / "ziglang" / name).chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))  # as python -m does
+    found = toolchain.find(target.load("wasm32-simd"))
+    assert not Path(found.argv[0]).is_relative_to(tmp_path)

@@ -143,7 +143,7 @@ def _key(command: Sequence[str], place: Path) -> str | None:
             word = word.replace(found[0], f"<given {len(given)}>")
             given.append((path if path.is_dir() else path.parent, path))
         words.append(word)
-    digest = hashlib.sha256(json.dumps([_version(tuple(command[:4])), words]).encode())
+    digest = hashlib.sha256(json.dumps([_version(tuple(command[:2])), words]).encode())
     size = 0
     for root, path in ((root, found) for root, each in given for found in _files(each)):
         content = path.read_bytes()
@@ -164,10 +164,9 @@ def _files(path: Path) -> Iterator[Path]:
 @cache
 def _version(command: tuple[str, ...]) -> str:
     """What the compiler says of itself: its first words, up to the options."""
-    words = [word for word in command if not word.startswith("-") or word in ("-P", "-m")]
-    known = 1 + max((i for i, word in enumerate(words) if word in ("ziglang", "cc")), default=0)
+    words = command[:2] if command[1:2] == ("cc",) else command[:1]
     with tempfile.TemporaryDirectory() as elsewhere:
-        done = subprocess.run([*words[:known], "--version"], capture_output=True, text=True, cwd=elsewhere)
+        done = subprocess.run([*words, "--version"], capture_output=True, text=True, cwd=elsewhere)
     return done.stdout
 
 

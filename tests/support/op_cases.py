@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ class Case:
     result: Quant | Sequence[Quant] | None = None  # of all results, or of each
     largest: float = 0  # what errors that cancel come from, at least
 
-    @property
+    @cached_property
     def types(self) -> list[Type]:
         """The types of the operands."""
         plain = [type_of(x) for x in self.operands]
