@@ -12,7 +12,9 @@ from benchmarks.reliability import (
     mutants,
     mutants_c,
     mutants_python,
+    mutation,
     verified_mutants,
+    workplace,
 )
 from benchmarks.reliability.kernel_users import users
 from benchmarks.reliability.related_tests import Related, digest
@@ -185,3 +187,12 @@ def test_mutants_without_other_numbers_do_not_count() -> None:
     verdicts = ["refused"] * 3 + ["missed"] + ["right"] * 5 + ["not compiled"]
     results = [Result("n", "host", "kernels", "a.c", "constant", 1, "", "", verdict) for verdict in verdicts]
     assert "| kernels | 9 | 5 | 3 | 1 | 75 % |" in verified_mutants.written(results, 7)
+
+
+def test_a_fresh_sample_names_what_it_was_judged_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    place = workplace.Workplace(tmp_path, "tree", 5)
+    monkeypatch.setattr(workplace, "commit", lambda: "abc12345")
+    for i, verdict in enumerate(("killed", "slow", "survived", "untested")):
+        place.keep(workplace.Result("readers", "README.md", "constant", 1, "", str(i), verdict, 3, "", 1.0))
+    text = mutation.fresh([*place.results().values()], 5)
+    assert "Of 4 mutants of the seed 5 on abc12345,\n50 % were detected: 2 killed" in text

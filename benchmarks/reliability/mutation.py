@@ -136,10 +136,12 @@ def fresh(results: Sequence[Result], seed: int) -> str:
         f"{score.killed} killed, {score.equivalent} known to be equivalent, {score.survived} survived, of\n"
         "which some may be equivalent, too"
     )
+    commits = ", ".join(dict.fromkeys(r.commit for r in results if r.commit))
+    of = f" on {commits}" if commits else ""
     return f"""
 The tests were improved on this very sample: tests were written for mutants that survived, and a mutant that
 was killed keeps this verdict as code moves. A second sample gives an unbiased rate: each of its mutants was
-judged once, and no test was written for it. Of {score.mutants} mutants of the seed {seed},
+judged once, and no test was written for it before. Of {score.mutants} mutants of the seed {seed}{of},
 {score.share} were detected: {counts}.
 """
 

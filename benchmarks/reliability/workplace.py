@@ -13,7 +13,7 @@ import time
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from onnx.backend.test.loader import load_model_tests
 
 from benchmarks.reliability.mutants import Mutant
 from benchmarks.reliability.related_tests import HEAVY, PYTEST, Related, Test, digest, forked
+from benchmarks.results import commit
 
 ROOT = Path(__file__).parent.parent.parent
 FIRST = 12  # tests, which are run before the others
@@ -41,6 +42,7 @@ class Result:
     tests: int
     by: str
     seconds: float
+    commit: str = ""  # that was judged
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -124,7 +126,7 @@ class Workplace:
         what = f"{result.file}:{result.line} {result.kind}"
         print(f"{result.verdict:9} {result.seconds:6.1f} s  {what}  {result.by}", flush=True)
         with self.results_file.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(asdict(result)) + "\n")
+            file.write(json.dumps(asdict(replace(result, commit=commit()))) + "\n")
 
     def exist(self, tests: Sequence[Test]) -> bool:
         """Does pytest find tests of these names, without the mutant?"""
