@@ -7,8 +7,19 @@
  * @when step_h == in_w * in_c and acc_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
  * @pack w: blocks O/8! HWI/2! o8 hwi2 @pack b: O/8! o8 @pack m: O/8! o8 @pack e: O/8! o8
  * @scratch batch * in_h * in_w * in_c * 2 + 64
- * @count result vectors: batch * out_h * out_w * ((out_c + 7) // 8)
- * @work inputs 0.344, padded products 0.831, result vectors 11.2, weights 1.91 */
+ * @count pixels: batch * out_h * out_w
+ * @count eights: pixels // 8 + (pixels > 8 and pixels % 8 > 4)
+ * @count fours: (pixels + 3) // 4 if 3 < pixels < 8 else (pixels > 8 and 0 < pixels % 8 < 5)
+ * @count single: pixels if pixels < 4 else 0
+ * @count computed: 8 * eights + 4 * fours + single
+ * @count vectors: (out_c + 7) // 8
+ * @count blocks: vectors * in_c * (100 - zero_blocks(8, 2)) // 200
+ * @count tiles: (eights + fours + single) * vectors
+ * @count weight vectors: (eights + fours + single) * blocks
+ * @count product vectors: computed * blocks
+ * @count result vectors: computed * vectors
+ * @work calls 39.8, inputs 0.309, product vectors 2.73, result vectors 11.2, tiles 25.5
+ * @work weight vectors 8.93 */
 /* Convolution of int8 by AVX-512 VNNI without the blocks of weights that are zero, pixel by pixel.
  * @as avx512/conv2d_int.blocks x8=x16 @without when
  * @when zero_blocks(16, 4) >= 30 + 1000 // in_c and in_c % 4 == 0 and k_h == 1 and k_w == 1 and groups == 1

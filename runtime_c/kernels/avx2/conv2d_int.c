@@ -9,13 +9,18 @@
  * @count bordered cells: batch * rows * columns * in_c
  * @count flat: out_w * stride_w == stride_h * columns
  * @count vectors: (out_c + 7) // 8
- * @count tiles: batch * -(-out_h * out_w // (12 if vectors == 1 else 6)) if flat
- * @count tiles: else batch * out_h * -(-out_w // (12 if vectors == 1 else 6))
+ * @count length: out_h * out_w if flat else out_w
+ * @count quads: (length + 3) // 4 * 4
+ * @count together: 1 if length < 4
+ * @count together: else (12 if length > 11 and (length + 11) // 12 * 12 <= (length + 7) // 8 * 8 else 8 if length > 7 else 4)
+ * @count together: if vectors == 1 else 6 if length > 5 and (length + 5) // 6 * 6 <= quads
+ * @count together: else 5 if length > 4 and (length + 4) // 5 * 5 <= quads else 4
+ * @count tiles: batch * out_h * out_w // length * -(-length // together)
  * @count steps: vectors * k_h * ((k_w * in_c + 1) // 2)
  * @count weight vectors: tiles * steps
- * @count product vectors: batch * out_h * out_w * steps
- * @count result vectors: batch * out_h * out_w * vectors
- * @work bordered cells 0.118, calls 22.9, product vectors 2.99, result vectors 5.08, weight vectors 2.86 */
+ * @count product vectors: together * tiles * steps
+ * @count result vectors: together * tiles * vectors
+ * @work bordered cells 0.318, product vectors 2.7, result vectors 6.37, weight vectors 2.77 */
 /* Convolution of int8, sums of sixteen outputs at a time: see pixel_rows_s8_x86.h.
  * @as avx512/conv2d_int x8=x16 @pack w: O/16! H WI/4! o16 wi4 @pack b: O/16! o16 @pack m: O/16! o16
  * @pack e: O/16! o16 @fold b: -128 w

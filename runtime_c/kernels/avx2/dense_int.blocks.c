@@ -5,8 +5,17 @@
  * @when inputs % 2 == 0 and acc_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
  * @pack w: blocks O/8! I/2! o8 i2 @pack b: O/8! o8 @pack m: O/8! o8 @pack e: O/8! o8
  * @scratch rows * inputs * 2 + 64
- * @count result vectors: rows * ((outputs + 7) // 8)
- * @work calls 65.4, inputs 0.185, padded products 0.431, result vectors 30.5, weights 1.91 */
+ * @count eights: rows // 8 + (rows > 8 and rows % 8 > 4)
+ * @count fours: (rows + 3) // 4 if 3 < rows < 8 else (rows > 8 and 0 < rows % 8 < 5)
+ * @count single: rows if rows < 4 else 0
+ * @count computed: 8 * eights + 4 * fours + single
+ * @count vectors: (outputs + 7) // 8
+ * @count blocks: vectors * inputs * (100 - zero_blocks(8, 2)) // 200
+ * @count tiles: (eights + fours + single) * vectors
+ * @count weight vectors: (eights + fours + single) * blocks
+ * @count product vectors: computed * blocks
+ * @count result vectors: computed * vectors
+ * @work calls 23, inputs 0.269, product vectors 3.15, result vectors 1.59, tiles 44, weight vectors 8.16 */
 /* Fully connected layer of int8 by AVX-512 VNNI without the blocks of weights that are zero.
  * @as avx512/dense_int.blocks x8=x16 @without when
  * @when zero_blocks(16, 4) >= 50 + 6000 // inputs and inputs % 4 == 0

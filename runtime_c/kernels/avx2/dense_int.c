@@ -3,10 +3,16 @@
  * @when acc_bits + max(most_exponent, 0) * (rule == "tfl") <= 30 @pack w: O/8! I/2! o8 i2 @pack b: O/8! o8
  * @pack m: O/8! o8 @pack e: O/8! o8 @scratch rows * inputs * 2 + 64 @order bands
  * @count steps: ((outputs + 7) // 8) * ((inputs + 1) // 2)
- * @count weight vectors: -(-rows // (12 if outputs <= 8 else 6)) * steps
- * @count product vectors: rows * steps
- * @count result vectors: rows * ((outputs + 7) // 8)
- * @work calls 106, inputs 0.647, product vectors 2.96, result vectors 11, weight vectors 0.734 */
+ * @count quads: (rows + 3) // 4 * 4
+ * @count together: 1 if rows < 4
+ * @count together: else (12 if rows > 11 and (rows + 11) // 12 * 12 <= (rows + 7) // 8 * 8 else 8 if rows > 7 else 4)
+ * @count together: if outputs <= 8 else 6 if rows > 5 and (rows + 5) // 6 * 6 <= quads
+ * @count together: else 5 if rows > 4 and (rows + 4) // 5 * 5 <= quads else 4
+ * @count tiles: -(-rows // together)
+ * @count weight vectors: tiles * steps
+ * @count product vectors: together * tiles * steps
+ * @count result vectors: together * tiles * ((outputs + 7) // 8)
+ * @work calls 141, inputs 0.238, product vectors 3.22, result vectors 1.78, weight vectors 0.628 */
 /* Fully connected layer of int8, results of 16 bits.
  * @as avx2/dense_int.s8_s16 Y=s16 @without when @rule e e_wide @when acc_bits <= 30 */
 /* Fully connected layer of int8, sums of sixteen outputs at a time: see pixel_rows_s8_x86.h.
