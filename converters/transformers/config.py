@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from edgekit.converters.file_formats.json_record import Record
+from edgekit.converters.transformers.encoder_families import ENCODERS, MODEL
 from edgekit.converters.transformers.families import FAMILIES, Family, Storage
 from edgekit.converters.transformers.rope import FULL, SLIDING, rope_rates
 from edgekit.core import suggest
@@ -48,7 +49,9 @@ class Config:
     family: Family
     names: Mapping[str, str]  # what files call the parts
     storage: Storage
+    head: str  # of an encoder: what follows its layers
     words: int
+    token_types: int
     width: int
     hidden: int
     layers: tuple[Layer, ...]
@@ -80,11 +83,12 @@ class Config:
 
 def parse(config: Record) -> Config:
     kind = config.text("model_type")
-    if kind not in FAMILIES:
-        near = suggest.hint(kind, list(FAMILIES), "model types")
-        hint = near or f"{', '.join(FAMILIES)} are read; {_EXPORT}"
+    families = {**FAMILIES, **ENCODERS}
+    if kind not in families:
+        near = suggest.hint(kind, list(families), "model types")
+        hint = near or f"{', '.join(families)} are read; {_EXPORT}"
         raise EdgeKitError("E0205", f"models of type {kind:.60} are not read", config.where, hint)
-    family = FAMILIES[kind]
+    family = families[kind]
     config = _in_words_of_llama(config, family)
     _check(config, family)
     width, heads = (_count(config, key) for key in ("hidden_size", "num_attention_heads"))
@@ -97,7 +101,9 @@ def parse(config: Record) -> Config:
         family=family,
         names=family.names,
         storage=family.storage,
+        head=_head(config, family),
         words=_count(config, "vocab_size"),
+        token_types=_count(config, "type_vocab_size", 1) if "token_types" in family.names else 0,
         width=width,
         hidden=_count(config, "intermediate_size", family.mlp_ratio * width or None),
         layers=_layers(config, family),
@@ -115,6 +121,21 @@ def parse(config: Record) -> Config:
     )
 
 
+def _head(config: Record, family: Family) -> str:
+    """What follows the layers: the end of the name of the architecture."""
+    name = str((config.items("architectures", []) or [""])[0])
+    if not family.heads:
+        if name and not name.endswith(("ForCausalLM", "LMHeadModel")):
+            hint = f"models for causal language are read; {_EXPORT}"
+            raise EdgeKitError("E0205", f"{name:.60} gives no logits of words", config.where, hint)
+        return ""
+    found = next((head for head in family.heads if name.endswith(head)), "" if name else MODEL)
+    if not found:
+        hint = f"{', '.join(family.heads)} are read; {_EXPORT}"
+        raise EdgeKitError("E0205", f"{name:.60} is not read", config.where, hint)
+    return found
+
+
 def _in_words_of_llama(config: Record, family: Family) -> Record:
     """The settings by the names that Llama has for them, and what holds where there are none."""
     named = {family.keys.get(key, key): value for key, value in config.fields.items()}
@@ -123,10 +144,6 @@ def _in_words_of_llama(config: Record, family: Family) -> Record:
 
 def _check(config: Record, family: Family) -> None:
     """Refuse what would change the numbers, and is not here."""
-    architectures = config.items("architectures", [])
-    if architectures and not str(architectures[0]).endswith(("ForCausalLM", "LMHeadModel")):
-        message = f"{str(architectures[0])[:60]} gives no logits of words"
-        raise EdgeKitError("E0205", message, config.where, f"models for causal language are read; {_EXPORT}")
     if "quantization_config" in config:
         message = "weights that transformers has quantized are not read"
         hint = "convert the model that it was made of; EdgeKit quantizes it itself"
@@ -197,6 +214,9 @@ def _sliding(config: Record, family: Family, count: int) -> list[bool]:
     if "sliding_window_pattern" in family.silent and "sliding_window" in config:
         every = _count(config, "sliding_window_pattern")
         return [(i + 1) % every != 0 for i in range(count)]
+    if "global_attn_every_n_layers" in family.silent:
+        every = _count(config, "global_attn_every_n_layers")
+        return [i % every != 0 for i in range(count)]
     if not family.slides and config.flag("use_sliding_window", False):
         first = config.integer("max_window_layers", 28)
         return [i >= first for i in range(count)]

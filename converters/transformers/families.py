@@ -69,6 +69,9 @@ class Family:
     mlp_ratio: int = 0  # intermediate_size is so many widths, where no setting says so
     position_offset: int = 0  # of the table of positions
     scales_embedding: bool = False  # by the root of the width
+    skips_first_norm: bool = False  # of the first layer
+    heads: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # of encoders, see encoder_families
+    left_over: tuple[str, ...] = ()  # starts of tensors that models with some heads have no use for
     reads: tuple[str, ...] = ()  # settings that scale or cap, of this family alone
 
     def __post_init__(self) -> None:

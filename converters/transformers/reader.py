@@ -14,6 +14,7 @@ from edgekit.converters.inputs import Bindings
 from edgekit.converters.transformers import FORMAT as FORMAT
 from edgekit.converters.transformers import SUFFIXES as SUFFIXES
 from edgekit.converters.transformers.config import parse
+from edgekit.converters.transformers.encoder import encoder_graph
 from edgekit.converters.transformers.step import one_step
 from edgekit.converters.transformers.tokenizer import FILE as TOKENIZER
 from edgekit.converters.transformers.tokenizer import read_tokenizer
@@ -62,7 +63,10 @@ def convert(
         source = files.source(model, FORMAT, raw_config, *raws.values())
         title = name or (model.absolute().name if model.is_dir() else model.stem)
         weights = Weights(stored, config, Builder(given=sum(map(len, raws.values()))))
-        graph = one_step(title, weights, Bindings(shapes or {}, dims or {}), source)
+        bindings = Bindings(shapes or {}, dims or {})
+        if config.family.heads:
+            return encoder_graph(title, weights, bindings, source)
+        graph = one_step(title, weights, bindings, source)
     return replace(graph, tokenizer=_tokenizer(_config(model).parent))
 
 

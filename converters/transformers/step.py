@@ -30,9 +30,9 @@ def one_step(title: str, weights: Weights, bindings: Bindings, source: Source) -
     tokens = builder.type(inputs[0]).size
     rooms, kept = _rooms(config, bindings, tokens), _kept(bindings, tokens)
     bindings.check(inputs)
-    decoder = Decoder(builder, config, weights, rooms)
     token, position = (Tensor(builder, key) for key in inputs)
-    logits = decoder.logits(token, position, kept)
+    decoder = Decoder(builder, config, weights, rooms, token, position)
+    logits = decoder.logits(kept)
     weights.check_all_used()
     return named_graph(builder, title, inputs, [("logits", logits)], {}, source, decoder.caches)
 

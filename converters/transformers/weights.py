@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Protocol
 
@@ -51,7 +52,10 @@ class Weights:
     def __init__(self, stored: Mapping[str, Stored], config: Config, builder: Builder) -> None:
         self.config, self.builder = config, builder
         self.stored = dict(_of_whole_models(stored, config))
-        self.unused = dict.fromkeys(name for name in self.stored if not name.endswith(_COMPUTED))
+        idle = config.family.left_over
+        self.unused = dict.fromkeys(
+            name for name in self.stored if not name.endswith(_COMPUTED) and not name.startswith(idle)
+        )
 
     def name(self, part: str, layer: int | None = None) -> str:
         """What the files call a part; one of a fused matrix has its own name behind that of the matrix."""
@@ -79,6 +83,18 @@ class Weights:
             self.builder.groupwise[digest(numbers)] = groups
         hint = f"{self.name(part, layer)}.{kind}"
         return cast(Tensor(self.builder, self.builder.const(numbers, hint=hint)), DType.F32)
+
+    def named(self, name: str, *shape: int) -> Tensor:
+        """A tensor that is no part of all models of a family."""
+        numbers = self._stored(name, shape).array()
+        return cast(Tensor(self.builder, self.builder.const(numbers, hint=name)), DType.F32)
+
+    def has(self, name: str, kind: str = "weight") -> bool:
+        return f"{name}.{kind}" in self.stored
+
+    def rows(self, name: str) -> int:
+        """Of a matrix whose size no setting says."""
+        return self.stored[name].shape[0] if name in self.stored and self.stored[name].shape else 0
 
     def _stored(self, name: str, shape: tuple[int, ...]) -> Stored:
         if name not in self.stored:
@@ -116,13 +132,19 @@ class Weights:
 
 def _of_whole_models(stored: Mapping[str, Stored], config: Config) -> Mapping[str, Stored]:
     """By the names of whole models: files of one without the last layer leave the first word of names out."""
-    head = f"{config.names['head']}.weight"
-    if head not in stored and _HEAD in stored:
+    stored = {_as_weight_or_bias(name): one for name, one in stored.items()}
+    head = f"{config.names.get('head', '')}.weight"
+    if "head" in config.names and head not in stored and _HEAD in stored:
         stored = {head if name == _HEAD else name: one for name, one in stored.items()}
     first = f"{config.names['embedding'].split('.')[0]}."
     if any(name.startswith(first) for name in stored):
         return stored
     return {name if name == head else f"{first}{name}": one for name, one in stored.items()}
+
+
+def _as_weight_or_bias(name: str) -> str:
+    """The first files of BERT call those of norms otherwise."""
+    return re.sub("LayerNorm.gamma$", "LayerNorm.weight", re.sub("LayerNorm.beta$", "LayerNorm.bias", name))
 
 
 def _outputs(fused: str, config: Config) -> int:

@@ -15,6 +15,7 @@ from edgekit.converters.mxnet import ops as mxnet_ops
 from edgekit.converters.tensorflow import ops as tensorflow_ops
 from edgekit.converters.tflite import reader as tflite_reader
 from edgekit.converters.torch_export import ops as torch_export_ops
+from edgekit.converters.transformers.encoder_families import ENCODERS
 from edgekit.converters.transformers.families import FAMILIES
 
 PAGE = (ROOT / "docs" / "frontends.md").read_text(encoding="utf-8")
@@ -53,6 +54,11 @@ MODELS = (ROOT / "docs" / "language-models.md").read_text(encoding="utf-8")
 def test_blocks_of_gguf_are_listed() -> None:
     listed = MODELS.partition("- Block types: ")[2].partition(".")[0]
     assert sorted(re.findall(r"`(\w+)`", listed)) == sorted(block.name for block in BLOCKS.values())
+
+
+def test_families_of_encoders_are_listed() -> None:
+    listed = PAGE.partition("\n## Encoders\n")[2].partition("`model_type` may be ")[2].partition(".\n")[0]
+    assert set(re.findall(r"`(.+?)`", listed)) == set(ENCODERS)
 
 
 def test_families_of_language_models_are_listed() -> None:

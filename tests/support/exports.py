@@ -63,7 +63,7 @@ def open_inputs(path: Path) -> tuple[str, ...]:
     try:
         read.read(path)
     except EdgeKitError as error:
-        return tuple(error.inputs)
+        return tuple(dict.fromkeys(name for one in (error, *error.also) for name in one.inputs))
     return ()
 
 
