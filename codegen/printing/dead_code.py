@@ -48,7 +48,12 @@ def without_dead_code(files: Mapping[str, bytes]) -> dict[str, bytes]:
     texts |= {
         _FOLDER + name: headers[name] if name in whole else printer.text(parts[name]) for name in needed
     }
-    left = _sealed({path: _with_includes_of(dead, text) for path, text in texts.items()}, headers)
+    beside = {
+        _FOLDER + name: [line.replace('"', f'"{_FOLDER}', 1) for line in lines]
+        for name, lines in dead.items()
+    }
+    left = {path: _with_includes_of(dead if "/" in path else beside, text) for path, text in texts.items()}
+    left = _sealed(left, headers)
     order = [path for path in files if path in left or path not in code]
     return {path: left[path].encode() if path in left else files[path] for path in order}
 

@@ -125,6 +125,16 @@ USED = "/* B. */\nstatic inline int ek_b(void)\n{\n    return ek_x8_most(1, 2);\
 TYPES = (
     "/* For callers, too. */\n#ifndef EDGEKIT_TYPES_H\n#define EDGEKIT_TYPES_H\n#define EK_ANY 1\n\n#endif\n"
 )
+ALL = """\
+/* Both. */
+#ifndef EDGEKIT_ALL_H
+#define EDGEKIT_ALL_H
+
+#include "dead.h"
+#include "b.h"
+
+#endif
+"""
 DEAD = """\
 /* Of no use. */
 #ifndef EDGEKIT_DEAD_H
@@ -144,7 +154,7 @@ static inline int ek_dead(void)
 @pytest.fixture
 def runtime(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """The headers of a runtime in place of ours."""
-    headers = {"a.h": HEADER, "b.h": USED, "dead.h": DEAD, "types.h": TYPES}
+    headers = {"a.h": HEADER, "b.h": USED, "dead.h": DEAD, "all.h": ALL, "types.h": TYPES}
     monkeypatch.setattr(dead_code, "runtime_header", headers.get)
     return {f"edgekit/{name}": text for name, text in headers.items()}
 
@@ -156,8 +166,10 @@ def left(files: Mapping[str, str]) -> dict[str, str]:
 
 def test_what_is_named_is_left_with_its_comments(runtime: dict[str, str]) -> None:
     kernel = '#include "a.h"\n#include "dead.h"\nint y = EK_OF(most)(ek_one_made(1), ek_b());\n'
-    found = left(runtime | {"edgekit/k.c": kernel, "one.h": '#include "edgekit/types.h"\n'})
+    beside = '#include "edgekit/all.h"\n'
+    found = left(runtime | {"edgekit/k.c": kernel, "one.h": '#include "edgekit/types.h"\n', "one.c": beside})
     assert found["edgekit/k.c"] == kernel.replace('"dead.h"', "<stddef.h>")
+    assert found["one.c"] == '#include <stddef.h>\n#include "edgekit/b.h"\n'
     assert found["edgekit/a.h"] == LEFT
     assert found["edgekit/b.h"] == USED
     assert found["edgekit/types.h"].startswith(TYPES.removesuffix("#endif\n"))
