@@ -7,13 +7,16 @@ import os
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, get_type_hints
 
 from edgekit.core import files
+from edgekit.core.attributes import admits
 from edgekit.core.errors import EdgeKitError
 from edgekit.tuning.problem import Fault, LargestLayer, Outcome, Point, Result
 
+T = TypeVar("T")
 _MAX_BYTES = 1 << 28  # of a journal: a search writes a few hundred for each variant
+_MAX_NUMBER = 1 << 63
 
 
 class Journal:
@@ -61,14 +64,25 @@ class Journal:
 
 
 def _point(entry: dict[str, Any]) -> Point:
-    return Point(**{**entry, "better": tuple((name, level) for name, level in entry["better"])})
+    return _made(Point, {**entry, "better": tuple((name, level) for name, level in entry["better"])})
 
 
 def _outcome(entry: dict[str, Any]) -> Outcome:
     if "fault" in entry:
-        return Fault(**entry["fault"])
+        return _made(Fault, entry["fault"])
     heavy = {
-        name: LargestLayer(**entry["result"][name]) if entry["result"][name] else None
+        name: _made(LargestLayer, entry["result"][name]) if entry["result"][name] else None
         for name in ("largest", "fullest", "slowest")
     }
-    return Result(**{**entry["result"], **heavy})
+    return _made(Result, {**entry["result"], **heavy})
+
+
+def _made(cls: type[T], values: dict[str, Any]) -> T:
+    """What JSON says of a dataclass. The file may come with a folder from anywhere: values of other types
+    than those of the fields are a TypeError, numbers that nothing can have a ValueError."""
+    hints = get_type_hints(cls)
+    if not all(admits(hints[name], value) for name, value in values.items()):
+        raise TypeError
+    if any(isinstance(value, int) and abs(value) >= _MAX_NUMBER for value in values.values()):
+        raise ValueError
+    return cls(**values)

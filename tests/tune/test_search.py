@@ -2,13 +2,16 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import is_dataclass, replace
+from itertools import product
 from pathlib import Path
+from typing import get_type_hints
 
 import numpy as np
 import pytest
 
 from edgekit.core import target as targets
+from edgekit.core.attributes import admits
 from edgekit.core.errors import EdgeKitError
 from edgekit.quantize.settings import LEAST_SQNR
 from edgekit.tuning.budget import Budget, binding, dominates, interval, is_worse
@@ -272,6 +275,36 @@ def test_lines_of_somebody_else_are_passed_over(tmp_path: Path, line: str) -> No
     journal.add(Point(), outcome(Point()))
     assert list(Journal(path, "this").known) == [Point()]
     json.loads(path.read_text().splitlines()[-1])
+
+
+OTHERS = (None, True, "x", [], {}, [[]], [["a"]], 1.5, -1, 10**400)
+
+
+def test_values_of_other_types_are_passed_over(tmp_path: Path) -> None:
+    """Each value of a line in turn: what is taken has the types that the search counts on."""
+    path = tmp_path / "journal.jsonl"
+    faults: tuple[Outcome, ...] = (Fault("E0301", "no", "none", True), outcome(Point()))
+    for found in faults:
+        path.unlink(missing_ok=True)
+        Journal(path, "this").add(POINTS[1], found)
+        right = json.loads(path.read_text())
+        table = "fault" if isinstance(found, Fault) else "result"
+        ways = [(part, name) for part in ("point", table) for name in right[part]]
+        for (part, name), value in product([*ways, ("", "point"), ("", table)], OTHERS):
+            wrong = json.loads(json.dumps(right))
+            (wrong[part] if part else wrong)[name] = value
+            path.write_text(json.dumps(wrong) + "\n")
+            for point, got in Journal(path, "this").known.items():
+                assert_types(point)
+                assert_types(got)
+
+
+def assert_types(found: object) -> None:
+    assert is_dataclass(found)
+    for name, hint in get_type_hints(type(found)).items():
+        value = getattr(found, name)
+        assert admits(hint, value), (name, value)
+        assert not isinstance(value, int) or abs(value) < 1 << 63
 
 
 def test_latency_is_counted_in_instructions_of_the_board() -> None:
