@@ -128,7 +128,7 @@ class Program:
     within: str = ""  # the program of which it is a CPU segment or an entry, with its constants and states
     borrowed: Mapping[str, tuple[Constant, ...]] = field(default_factory=dict)  # by the program they are of
     entry_graphs: tuple[Graph, ...] = ()  # of the library beside this one, named <name>_<entry>: entries.py
-    row_gain: RowGain | None = None  # of layers that run as loops over rows
+    row_gain: RowGain | None = None  # of layers that run as loops over rows, where less memory is asked for
     by_pointer: bool = False  # runs are given the constants, as a blob: printing/weights_blob.py
 
     @cached_property

@@ -24,7 +24,7 @@ _STEP = 0.7
 class RowGain:
     """What loops over rows gain, and what they cost."""
 
-    layers: int  # in loops
+    layers: int  # in loops; none where whole tensors take no more memory, or as little as is asked for
     loops: int
     whole_arena_bytes: int  # that the same layers need on whole tensors
     more: float  # instructions, as a share: an estimate
@@ -62,12 +62,12 @@ class RowPlanner:
     def __post_init__(self) -> None:
         self._search = RowSearch.of(self.graph, self.layers, self.target, self.ports)
 
-    def planned(self) -> tuple[MemoryPlan, RowGain | None]:
+    def planned(self) -> tuple[MemoryPlan, RowGain]:
         """What the target asks for."""
         if not self.target.ram_limit:
             return self._gained(self._search.least())
         if self._fits(self.whole):
-            return self.whole, None
+            return self._on_whole_tensors()
         peak = self.target.ram_limit - self._ports_bytes
         for _ in range(_TRIES):
             plan = self._search.within(peak)
@@ -98,10 +98,13 @@ class RowPlanner:
     def _memory(self, plan: RowPlan) -> MemoryPlan:
         return assign(self.graph, plan.layers, self.target.align, self.ports)
 
-    def _gained(self, plan: RowPlan) -> tuple[MemoryPlan, RowGain | None]:
+    def _on_whole_tensors(self) -> tuple[MemoryPlan, RowGain]:
+        return self.whole, RowGain(0, 0, self.whole.arena.size, 0.0)
+
+    def _gained(self, plan: RowPlan) -> tuple[MemoryPlan, RowGain]:
         memory = self._memory(plan)
         if memory.arena.size >= self.whole.arena.size:
-            return self.whole, None
+            return self._on_whole_tensors()
         loops = [layer.rows.loop for layer in plan.layers if layer.rows]
         return memory, RowGain(len(loops), len({*loops}), self.whole.arena.size, plan.more)
 

@@ -86,7 +86,7 @@ class Report:
     order_runs: int = 0
     branches: int = 0  # conditions that decide which layers run
     loops: int = 0
-    row_gain: RowGain | None = None  # of layers that run as loops over rows
+    row_gain: RowGain | None = None  # of layers that run as loops over rows, where less memory is asked for
     state_bytes: int = 0  # what the caller keeps for each stream
     blob_bytes: int = 0  # of the file of weights that runs are given; 0: they are linked
     code_bytes: int | None = None  # None: not compiled

@@ -53,7 +53,7 @@ class Estimate:
     repeated_weights: Mapping[str, int] = field(default_factory=dict)  # stored in several layouts: bytes more
     branches: int = 0  # conditions that decide which layers run
     loops: int = 0
-    row_gain: RowGain | None = None  # of layers that run as loops over rows
+    row_gain: RowGain | None = None  # of layers that run as loops over rows, where less memory is asked for
     row_tradeoffs: tuple[RowTradeoff, ...] = ()  # what memory to work in costs, where they may
     entries: tuple[EntrySummary, ...] = ()  # beside the main one; weights and arena above are of all
     gpu: GpuSummary | None = None  # of a library or package with a path for GPUs

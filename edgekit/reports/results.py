@@ -166,6 +166,8 @@ def by_rows(gain: RowGain | None) -> list[tuple[str, str]]:
     """What it costs that layers run row by row, and what an arena without would take."""
     if not gain:
         return []
+    if not gain.layers:
+        return [("by rows", "no layers: on whole tensors the arena takes no more than that")]
     loops = f"{gain.layers} layers in {gain.loops} {'loop' if gain.loops == 1 else 'loops'} over rows"
     cost = f"about {gain.more:.1%} more instructions" if gain.more >= 0.0005 else "no more instructions"
     return [("by rows", f"{loops}, {cost}; on whole tensors the arena takes {size(gain.whole_arena_bytes)}")]

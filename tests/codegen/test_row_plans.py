@@ -12,6 +12,7 @@ from edgekit.core import target as targets
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
 from edgekit.core.ops.conv2d import Conv2d
+from edgekit.reports import footprint
 
 M4 = targets.load("cortex-m4")
 
@@ -43,7 +44,18 @@ def test_a_library_works_in_the_memory_that_it_is_given() -> None:
     for each in tradeoffs(network(), M4, "caller"):
         program = within(each.working_bytes)
         assert program.working_bytes <= each.working_bytes
-        assert (program.row_gain.more if program.row_gain else 0.0) <= each.more
+        assert program.row_gain
+        assert program.row_gain.more <= each.more
+
+
+def test_enough_for_whole_tensors_is_said() -> None:
+    found = edgekit.estimate(network(), target="cortex-m4", ram=1 << 20)
+    assert any(
+        row.startswith("by rows") and "no layers: on whole tensors" in row
+        for row in footprint.estimate(found)
+    )
+    plain = edgekit.estimate(network(), target="cortex-m4")
+    assert not any(row.startswith("by rows") for row in footprint.estimate(plain))
 
 
 def test_less_than_the_least_is_refused_with_the_least() -> None:
@@ -79,7 +91,7 @@ def test_reports_show_the_shapes_of_whole_tensors() -> None:
     assert rows.row_gain
     assert whole.map
     assert rows.map
-    shapes = [[(layer.inputs, layer.outputs) for layer in each.map.layers] for each in (whole, rows)]
+    shapes = [[(layer.inputs, layer.outputs) for layer in each.layers] for each in (whole.map, rows.map)]
     assert shapes[0] == shapes[1]
 
 
