@@ -32,7 +32,7 @@ _TYPES = {
     22: DType.U32,
     23: DType.U64,
 }
-STRING, RESOURCE = TYPE_CODES["STRING"], TYPE_CODES["RESOURCE"]
+STRING, RESOURCE, COMPLEX = (TYPE_CODES[name] for name in ("STRING", "RESOURCE", "COMPLEX64"))
 _MAX_GROWTH = 1 << 24  # elements of a constant that repeats one number
 
 
@@ -98,6 +98,10 @@ def tensor(stored: Message, where: str) -> Array | tuple[str, ...]:
         raise EdgeKitError("E0401", "a constant has an open shape", where)
     if code.code == STRING:
         return tuple(bytes(data).decode(errors="replace") for data in stored.contents(8))
+    if code.code == COMPLEX:
+        pairs = stored.data(4) if 4 in stored else stored.numbers(9).tobytes()
+        parts = files.array(pairs, DType.F32, (*sizes, 2), where, exact=True)
+        return np.ascontiguousarray(parts).view(np.complex64)[..., 0]
     dtype = code.dtype
     if 4 in stored:
         return files.array(stored.data(4), dtype, sizes, where, exact=True)

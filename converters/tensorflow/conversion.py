@@ -12,6 +12,7 @@ from edgekit.converters.inputs import Bindings, fixed_input
 from edgekit.converters.naming import named_graph
 from edgekit.converters.tensor import Tensor
 from edgekit.converters.tensorflow.attributes import TypeCode
+from edgekit.converters.tensorflow.complex_numbers import ComplexTensor
 from edgekit.converters.tensorflow.graph import Reference, graph
 from edgekit.converters.tensorflow.importer import IDLE, Frame, Importer, reachable
 from edgekit.converters.tensorflow.net import Net, Port
@@ -107,6 +108,7 @@ def _outputs(frame: Frame, wanted: Mapping[str, Reference] | Sequence[str]) -> I
     if isinstance(wanted, Mapping):
         for name, reference in wanted.items():
             result = frame.value(reference)
+            _check_real(result, name)
             if not isinstance(result, Tensor):
                 raise EdgeKitError("E0205", f"output {name[:80]} is no tensor of numbers")
             yield name, result
@@ -114,5 +116,12 @@ def _outputs(frame: Frame, wanted: Mapping[str, Reference] | Sequence[str]) -> I
     for node in wanted:
         made = frame.computed[node]
         for i, result in enumerate(made.values() if isinstance(made, Mapping) else made):
+            _check_real(result, node)
             if isinstance(result, Tensor):
                 yield f"{node}:{i}" if i else node, result
+
+
+def _check_real(result: object, name: str) -> None:
+    if isinstance(result, ComplexTensor):
+        hint = "let the model end with their real and imaginary parts, or with absolute values"
+        raise EdgeKitError("E0204", f"output {name[:80]} has complex numbers", hint=hint)

@@ -8,13 +8,16 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
 from typing import Any
 
+import numpy as np
+
 from edgekit.converters.blame import blame
 from edgekit.converters.file_formats.protobuf import Message
 from edgekit.converters.frontend import Handler, call, check_supported, handlers
 from edgekit.converters.tensor import Tensor
-from edgekit.converters.tensorflow import control_flow, graph, ops
-from edgekit.converters.tensorflow.attributes import RESOURCE, TypeCode
+from edgekit.converters.tensorflow import complex_numbers, control_flow, graph, ops
+from edgekit.converters.tensorflow.attributes import COMPLEX, RESOURCE, TypeCode
 from edgekit.converters.tensorflow.checkpoint import Bundle, sliced
+from edgekit.converters.tensorflow.complex_numbers import ComplexTensor
 from edgekit.converters.tensorflow.control_flow import DEAD
 from edgekit.converters.tensorflow.graph import Function, Node, Reference
 from edgekit.converters.tensorflow.net import Restore
@@ -219,13 +222,25 @@ class Importer:
         if node.op in self.stored:
             return self.call(node.op, operands, frame.depth + 1)
         handler = handlers(ops)[node.op]
-        return call(handler, node.op, node.name, operands, dict(_given(handler, node)))
+
+        def computed(operands: Sequence[Any]) -> Any:
+            return call(handler, node.op, node.name, operands, dict(_given(handler, node)))
+
+        if node.attributes.get("DstT") == TypeCode(COMPLEX):
+            return [ComplexTensor(x, x * 0) for x in operands]
+        if any(isinstance(x, ComplexTensor) for x in operands) != complex_numbers.takes(handler):
+            return complex_numbers.apply(node.op, operands, computed)
+        return computed(operands)
 
     def _constant(self, frame: Frame, node: Node) -> Any:
         if node.name in self.weights:
             return self.constant(self.weights[node.name], node.name)
         found = node.constant
-        return [found] if isinstance(found, tuple) else self.constant(found, node.name)
+        if isinstance(found, tuple):
+            return [found]
+        if np.iscomplexobj(found):
+            return ComplexTensor(*(self.constant(part, node.name) for part in (found.real, found.imag)))
+        return self.constant(found, node.name)
 
     def _default(self, frame: Frame, node: Node) -> Any:
         """PlaceholderWithDefault: an input that its default value stands for."""

@@ -366,3 +366,27 @@ def fake_quantization() -> Net:
         return y, quantization.fake_quant_with_min_max_vars(y, -0.3, 5.0, num_bits=4, narrow_range=True)
 
     return function(body, real(1, 5, 5, 2))
+
+
+@net()
+def spectrogram() -> Net:
+    def body(x: Any) -> Any:
+        spectra = tf.signal.stft(x, frame_length=40, frame_step=16, fft_length=48)
+        mel = tf.signal.linear_to_mel_weight_matrix(10, 25, 8000, 60.0, 3800.0)
+        log_mel = tf.math.log(tf.tensordot(tf.abs(spectra), mel, 1) + 1e-3)
+        return tf.signal.mfccs_from_log_mel_spectrograms(log_mel), tf.abs(spectra)
+
+    return function(body, real(2, 130))
+
+
+@net()
+def complex_numbers() -> Net:
+    def body(x: Any, y: Any) -> Any:
+        z = tf.signal.rfft(x)
+        turned = z * tf.exp(tf.complex(0.1 * tf.math.real(z), tf.ones_like(tf.math.imag(z))))
+        made = [tf.math.conj(z) + turned, z - turned[:, ::-1], -turned, tf.cast(y, tf.complex64) * z]
+        stacked = tf.reshape(tf.transpose(tf.stack(made), [1, 0, 2]), [2, -1])
+        back = tf.signal.irfft(turned), tf.signal.irfft(z, [12]), tf.signal.irfft(z, [20])
+        return tf.math.real(stacked), tf.math.imag(stacked), tf.abs(tf.square(z)), *back
+
+    return function(body, real(2, 16), real(2, 9))

@@ -11,6 +11,7 @@ from support.exports import SAMPLES
 from support.recorded import names, unpacked
 from support.tensorflow_files import constant, define, function, graph, node, placeholder
 
+import edgekit
 from edgekit.converters import read
 from edgekit.converters.file_formats import protobuf
 from edgekit.converters.frontend import handlers
@@ -71,6 +72,44 @@ OLD = {
     "FusedMatMul",
     "Prelu",
 }
+
+
+def spectrum(length: bytes | None = None, *more: bytes) -> bytes:
+    """RFFT of an input of 8 numbers, and what follows it."""
+    given = length or constant("length", [8], "int32")
+    return graph(placeholder("x", (2, 8)), given, node("z", "RFFT", ["x", "length"]), *more)
+
+
+@pytest.mark.parametrize(
+    ("content", "code", "words"),
+    [
+        (spectrum(), "E0204", "output z has complex numbers"),
+        (spectrum(None, node("y", "Relu", ["z"])), "E0201", "Relu of complex numbers"),
+        (spectrum(None, node("y", "ComplexAbs", ["x"])), "E0401", "takes complex numbers"),
+        (spectrum(None, node("y", "RFFT", ["z", "length"])), "E0201", "RFFT of complex numbers"),
+        (spectrum(constant("length", [7], "int32")), "E0203", "7 points"),
+        (spectrum(constant("length", [14], "int32")), "E0401", "no product of 2, 3 and 5"),
+        (spectrum(constant("length", [8, 8], "int32")), "E0401", "should be one number"),
+        (spectrum(constant("length", [-4], "int32")), "E0203", "-4 points"),
+        (spectrum(constant("length", [1 << 30], "int32")), "E0401|E0402", ""),
+    ],
+)
+def test_complex_numbers_that_are_not_read_are_refused(
+    content: bytes, code: str, words: str, tmp_path: Path
+) -> None:
+    with pytest.raises(EdgeKitError) as caught:
+        read.read(written(tmp_path, content))
+    assert caught.value.code in code.split("|")
+    assert words in str(caught.value)
+
+
+def test_spectra_run_in_c(tmp_path: Path) -> None:
+    model = unpacked(RECORDED, "spectrogram", tmp_path)
+    with np.load(model.path.with_name("io.npz")) as io:
+        given, expected = io["x0"], (io["y0"], io["y1"])
+    made = edgekit.run(read.read(model.path), {"x0": given[None]}, target="host")
+    for found, wanted in zip(made.values(), expected, strict=True):
+        np.testing.assert_allclose(found[0], wanted, rtol=1e-4, atol=1e-4)
 
 
 def test_functions_are_inlined_with_named_results(tmp_path: Path) -> None:

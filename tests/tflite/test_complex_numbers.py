@@ -89,7 +89,7 @@ def test_what_is_not_supported_says_so(tmp_path: Path) -> None:
             "E0201",
             "MUL of complex",
         ),
-        (network(short, [x], [y]), "E0203", "to 1 x 2"),
+        (network(short, [x], [y]), "E0203", "with 2 points"),
         (network([Operator("REAL", [z], [x])], [z], [x]), "E0204", "element type 8"),
     ):
         with pytest.raises(EdgeKitError, match=f"{code} .*{words}"):

@@ -4,34 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from edgekit.converters.semantics.fourier import spectrum
 from edgekit.converters.semantics.movement import pad, part
 from edgekit.converters.tensor import Tensor, concat
 from edgekit.converters.tflite.layer import TfliteLayer
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ops.arithmetic import Sqrt
-from edgekit.core.ops.fft import Fft, RfftSplit
+from edgekit.core.ops.fft import Fft
 
 # What does the same to real and imaginary parts.
 BY_PARTS = (
     *("ADD", "SUB", "NEG", "RESHAPE", "EXPAND_DIMS", "SQUEEZE", "TRANSPOSE", "SLICE", "STRIDED_SLICE"),
     *("SPLIT", "CONCATENATION", "GATHER", "PACK", "UNPACK", "TILE"),
 )
-_LEAST = 4  # points of a transform
 
 
 def RFFT2D(layer: TfliteLayer, x: Tensor, lengths: Tensor) -> Tensor:
     """Of the last two dimensions, cut off or filled up with zeros."""
     rows, points = lengths.ints("the size of a transform")[:2] if lengths.type.size == 2 else (0, 0)
-    if x.rank < 2 or rows < 1 or points < _LEAST or points % 2:
-        message = f"transforms of {x.type} to {rows} x {points} are not supported"
-        raise EdgeKitError(
-            "E0203", message, hint="an even number of 4 or more points along the last dimension"
-        )
-    before = [0] * x.rank
-    after = [*before[:-2], rows - x.shape[-2], points - x.shape[-1]]
-    x = pad(x, before, after, "constant")
-    y = x.apply(Fft(points // 2)).apply(RfftSplit())
-    y = y.reshape(*y.shape[:-1], points // 2 + 1, 2)
+    if x.rank < 2 or rows < 1:
+        raise EdgeKitError("E0203", f"transforms of {x.type} to {rows} x {points} are not supported")
+    x = pad(x, [0] * x.rank, [*[0] * (x.rank - 2), rows - x.shape[-2], 0], "constant")
+    y = spectrum(x, points)
     if rows == 1:
         return y
     outer = range(y.rank - 3)
