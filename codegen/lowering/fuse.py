@@ -12,7 +12,7 @@ from edgekit.codegen.kernels.sources import variant_of
 from edgekit.codegen.lowering.tfl_add import as_affine
 from edgekit.codegen.memory.sharing import LoweredLayer
 from edgekit.core.ir import Graph
-from edgekit.core.ops import Arg, Call
+from edgekit.core.ops import Arg, Call, View
 from edgekit.core.target import Target
 from edgekit.core.types import DType
 
@@ -49,21 +49,34 @@ def fuse_sums(graph: Graph, layers: Sequence[LoweredLayer], kernels: SumKernels)
     users = Counter([*(name for node in graph.nodes for name in node.inputs), *graph.exits])
     fused: dict[str, LoweredLayer] = {}  # by the first result
     turn: dict[str, int] = {}
+    viewed: dict[str, str] = {}  # what nothing reads but a view of all of it
     for i, layer in enumerate(layers):
+        operands: dict[str, Arg] = {}
         match layer.steps:
             case [Call() as call]:
-                operands = [arg.name for arg in call.args[:2] if users[arg.name] == 1]
-            case _:
-                operands = []
+                used = [arg for arg in call.args[:2] if users[arg.name] == 1]
+                operands = {viewed.get(arg.name, arg.name): arg for arg in used}
+            case [View(arg=whole, result=part)] if (
+                users[whole.name] == 1 and part.type.size == whole.type.size
+            ):
+                viewed[part.name] = whole.name
         # The later one: what the earlier one computes is there already.
-        for name in sorted({*operands} & fused.keys(), key=turn.__getitem__, reverse=True):
-            made = _together(fused[name], layer, kernels)
+        for name in sorted(operands.keys() & fused.keys(), key=turn.__getitem__, reverse=True):
+            made = _together(_into(fused[name], operands[name]), layer, kernels)
             if made:
                 layer = LoweredLayer(replace(fused.pop(name).node, outputs=layer.node.outputs), (made,))
                 break
         fused[layer.node.outputs[0]] = layer
         turn[layer.node.outputs[0]] = i
     return [*fused.values()]
+
+
+def _into(layer: LoweredLayer, result: Arg) -> LoweredLayer:
+    """The layer with a view of its result in place of it."""
+    match layer.steps:
+        case [Call() as call] if call.args[-1].name != result.name:
+            return replace(layer, steps=(replace(call, args=(*call.args[:-1], result)),))
+    return layer
 
 
 def _together(first: LoweredLayer, then: LoweredLayer, kernels: SumKernels) -> Call | None:

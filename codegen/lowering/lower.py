@@ -15,6 +15,7 @@ from edgekit.codegen.kernels.kernel_files import Variant
 from edgekit.codegen.kernels.pack import blocks, is_tiled
 from edgekit.codegen.kernels.sources import Kernel, instance_of, variant_of
 from edgekit.codegen.lowering.call_rules import rewritten
+from edgekit.codegen.lowering.dense_over_heads import over_heads
 from edgekit.codegen.lowering.empty import steps_of
 from edgekit.codegen.lowering.fuse import TargetKernels, fuse_sums
 from edgekit.codegen.lowering.half_in_float32 import in_float32
@@ -77,7 +78,10 @@ def _layers(
 ) -> list[LoweredLayer]:
     """The layers, with those of the bodies of loops, whose tensors are added to `values`."""
     layers = []
-    found = [as_convolution(layer_of(graph, node), graph, target) for node in graph.nodes]
+    found = [
+        over_heads(as_convolution(layer_of(graph, node), graph, target), graph, target)
+        for node in graph.nodes
+    ]
     for layer in fuse_sums(graph, fuse_idioms(graph, found), TargetKernels(target)):
         if isinstance(layer.node.op, While):
             layers.append(layer)
