@@ -264,6 +264,9 @@ def _by_name(texts: Sequence[str] | None, example: str) -> dict[str, str]:
     return result
 
 
+_MAX_DIGITS = 15  # of a number in text: nothing is larger
+
+
 def decibels(text: str) -> float | None:
     """25dB, or 25."""
     return _number(text, ("dB", "db", "DB"), "--min-sqnr", "25dB")
@@ -284,7 +287,7 @@ def size(text: str, option: str) -> int | None:
     """128K or 1M, or a number of bytes."""
     if not text:
         return None
-    match = re.fullmatch(r"(\d+)([KM]?)", text)
+    match = re.fullmatch(rf"(\d{{1,{_MAX_DIGITS}}})([KM]?)", text)
     if match is None or not int(match[1]):
         raise EdgeKitError(
             "E0103", f"{option} {text} is not a size", hint="a number of bytes, or such as 128K"
@@ -316,7 +319,7 @@ def instructions(text: str) -> int | None:
 
 def count(text: str, option: str, least: int = 1) -> int:
     """A whole number."""
-    if not text.isascii() or not text.isdigit() or int(text) < least:
+    if not re.fullmatch(rf"[0-9]{{1,{_MAX_DIGITS}}}", text) or int(text) < least:
         raise EdgeKitError("E0103", f"{option} {text} is not a count", hint=f"a whole number from {least} on")
     return int(text)
 
@@ -330,6 +333,6 @@ def _number(text: str, units: Sequence[str], option: str, example: str) -> float
         number = float(text)
     except ValueError:
         number = math.nan
-    if not math.isfinite(number):
+    if not abs(number) < 10**_MAX_DIGITS:
         raise EdgeKitError("E0103", f"{option} {text} is not a number", hint=f"such as {example}")
     return number

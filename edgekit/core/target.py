@@ -200,8 +200,9 @@ def _check(target: Target) -> None:
         refuse(f"clock is {target.clock}", "a number of Hz, or such as 168M")
     if not 0 <= target.weight_growth < inf:
         refuse(f"weight_growth is {target.weight_growth}", "a factor, or 0 for what flash holds")
-    if not 0 <= target.cycles_per_instruction < inf:
-        refuse(f"cycles_per_instruction is {target.cycles_per_instruction}", "a number that is not negative")
+    cycles = target.cycles_per_instruction
+    if cycles and not 1e-3 <= cycles <= 1e6:
+        refuse(f"cycles_per_instruction is {cycles}", "from 0.001 to 1000000, or 0 for unknown")
 
 
 def _no_command(text: str) -> str:

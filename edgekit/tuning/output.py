@@ -23,6 +23,7 @@ SETTINGS = "edgekit.toml"
 REPORT = "report.html"
 EARLIER = "earlier"  # a folder for what another search chose, as long as nothing fits in this one
 _MAX_BYTES = 1 << 31  # of a file that is set aside
+_MAX_SECONDS = 1e15  # of a run: its instructions are still a number
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,8 @@ class Limits:
 
     def __post_init__(self) -> None:
         check_fields(self)
+        if self.seconds is not None and not 0 <= self.seconds < _MAX_SECONDS:
+            raise EdgeKitError("E0103", f"seconds is {self.seconds}", hint=f"from 0 to {_MAX_SECONDS:.0e}")
 
     def on(self, target: Target) -> tuple[Budget, Target]:
         """The limits in numbers that are measured, and the target with the memory that may be used."""

@@ -166,6 +166,7 @@ def test_a_target_file_is_a_regular_file(make: Callable[[str], object], folder: 
         f'clock = "{DIGITS}"',
         f'memory = {{ ram = "{DIGITS}K" }}',
         "clock = -5",
+        "cycles_per_instruction = 5e-324",
         'runner = " "',
         """runner = "wine '" """,
         """emulator = "'" """,
@@ -174,6 +175,25 @@ def test_a_target_file_is_a_regular_file(make: Callable[[str], object], folder: 
 def test_a_target_has_numbers_that_can_be(line: str) -> None:
     with pytest.raises(EdgeKitError, match="E0106 target mine: "):
         target.parse("mine", f'base = "host"\n{line}')
+
+
+@pytest.mark.parametrize(
+    "text", [DIGITS, f"{DIGITS}K", "9" * 16, f"{'9' * 308}M", f"{'9' * 308}s", "1e400", "nan"]
+)
+def test_numbers_in_text_have_an_end(text: str) -> None:
+    """As a setting of a folder has them: ram = "9999..."."""
+    for reader in (settings.decibels, settings.instructions, settings.share):
+        with pytest.raises(EdgeKitError, match="E0103"):
+            reader(text)
+    for named in (settings.size, settings.count):
+        with pytest.raises(EdgeKitError, match="E0103 --ram"):
+            named(text, "--ram")
+
+
+@pytest.mark.parametrize("seconds", [float("nan"), float("inf"), -1.0, 1e300])
+def test_a_limit_of_time_is_a_time(seconds: float) -> None:
+    with pytest.raises(EdgeKitError, match="E0103 seconds is"):
+        edgekit.Limits(seconds=seconds)
 
 
 @pytest.mark.parametrize("runner", [" ", "wine '"])
