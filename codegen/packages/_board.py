@@ -14,6 +14,7 @@ from edgekit.codegen.packages import Package, PackageRequest, _classes, _sample
 from edgekit.codegen.packages._platforms import platforms_of
 from edgekit.codegen.packages._words import meaning
 from edgekit.codegen.printing.names import apart
+from edgekit.codegen.printing.processor_checks import FLOATS, HELIUM, needs
 from edgekit.codegen.printing.render import environment, model_origin
 from edgekit.codegen.program import Port, Program
 from edgekit.codegen.verification import verify
@@ -23,17 +24,6 @@ from edgekit.core.target import Target
 from edgekit.core.types import DType
 
 VERSION = "1.0.0"  # of what is packed: the first one
-# What a compiler defines where it may use the instructions of kernels, and words for them.
-_FLOATS = ("__ARM_FP", "floating point instructions")
-_HELIUM = ("__ARM_FEATURE_MVE", "Helium")
-_THUMB = ("__thumb__", "Thumb instructions")
-_NEEDS = {
-    "dsp": ("__ARM_FEATURE_DSP", "DSP instructions"),
-    "vfp": _FLOATS,
-    "mve": _HELIUM,
-    "thumb": _THUMB,
-    "thumb1": _THUMB,
-}
 
 
 def is_cortex_m(target: Target) -> bool:
@@ -65,8 +55,6 @@ def library(request: PackageRequest) -> dict[str, bytes]:
     """Sources and headers. Boards have megabytes of flash at most: weights are C text, for any builder."""
     made = build.generate(request.program, request.optimize, "c", request.test)
     found = {path: data for path, data in made.items() if path.endswith((".c", ".h"))}
-    if needs := _needs(request.program):
-        found[f"{request.program.name}_processor.c"] = render(request, "processor.c.j2", needs=needs)
     if request.content.classes:
         found[f"{request.program.name}_classes.h"] = _classes.header(request.program, request.content.classes)
     found |= _sample.header(request)
@@ -120,7 +108,7 @@ def example(request: PackageRequest, entry: str = "int main(void)") -> dict[str,
 
 def needs_fpu(program: Program) -> bool:
     """Do its kernels have instructions of a floating point unit?"""
-    return not {_FLOATS, _HELIUM}.isdisjoint(_needs(program))
+    return not {FLOATS, HELIUM}.isdisjoint(needs(program.kernels, program.target))
 
 
 def package(kind: str, request: PackageRequest, files: Mapping[str, bytes], folder: str = "") -> Package:
@@ -132,14 +120,6 @@ def package(kind: str, request: PackageRequest, files: Mapping[str, bytes], fold
     size = sum(map(len, inside.values()))
     note = f"{kind}/{name}: {len(inside)} files, {size:,} B; its README.md says how to use it"
     return Package(kind, {f"{name}/{path}": inside[path] for path in sorted(inside)}, (("package", note),))
-
-
-def _needs(program: Program) -> list[tuple[str, str]]:
-    """What the compiler must be allowed to use, for the kernels that this model has."""
-    used = {kernel.function.rpartition("__")[2] for kernel in program.kernels}
-    headers = [header for kernel in program.kernels for header in kernel.supports]
-    used |= {isa for isa in program.target.isa if any(name.endswith(f"_{isa}.h") for name in headers)}
-    return list(dict.fromkeys(_NEEDS[isa] for isa in program.target.isa if isa in used & _NEEDS.keys()))
 
 
 @cache

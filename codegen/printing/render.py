@@ -25,6 +25,7 @@ from edgekit.codegen.printing.names import build_target
 from edgekit.codegen.printing.parallel import job_fields, part_tables
 from edgekit.codegen.printing.pointers import Named, arena_lines
 from edgekit.codegen.printing.pools import pool_files
+from edgekit.codegen.printing.processor_checks import checked
 from edgekit.codegen.program import BranchTest, Program, ProgramCall
 from edgekit.codegen.text.render import render as text_files
 from edgekit.core import templating
@@ -91,7 +92,7 @@ def _library(program: Program, optimize: Optimize, binary: bool) -> dict[str, by
     for kernel in program.kernels:
         header = kernel.header if optimize == "speed" else kernel.shared_header
         files[f"edgekit/{kernel.name}.h"] = _with_short_lines(header)
-        files[f"edgekit/{kernel.name}.c"] = _with_short_lines(kernel.source)
+        files[f"edgekit/{kernel.name}.c"] = _with_short_lines(checked(kernel, program.target))
         supports |= set(kernel.supports)
     for path, text in support_files(sorted(supports)):
         files[f"edgekit/{path}"] = text

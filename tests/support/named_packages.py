@@ -300,12 +300,12 @@ def _npm(found: Packages, folder: Path) -> None:
 
 
 def _host(found: Packages, folder: Path, below: str = ".") -> None:
-    """The sources and the example in C, by this machine's compiler: kernels of these models are portable."""
+    """The sources and the example in C, by this machine's compiler: kernels of these models are portable,
+    though some ask for DSP instructions."""
     for place in found:
         files = [*(place / below).glob("*.c"), *(place / "example").glob("*.c")]
-        files = sorted(path for path in files if not path.name.endswith("_processor.c"))  # is for another
-        flags = (*_STRICT, "-std=gnu11", "-fsyntax-only", f"-I{place / below}")
-        ran(require("gcc"), *flags, *files, folder=place)
+        flags = (*_STRICT, "-std=gnu11", "-fsyntax-only", "-D__ARM_FEATURE_DSP", f"-I{place / below}")
+        ran(require("gcc"), *flags, *sorted(files), folder=place)
 
 
 def _sketch(found: Packages, folder: Path) -> None:
