@@ -179,7 +179,7 @@ CASES = {
     ),
     "constant that is short": Case("E0401", "takes 32 bytes", stored(tensor(ONE, (8,)))),
     "constant of negative size": Case("E0401", "open shape", stored(tensor(ONE, (-4,)))),
-    "constant of no known type": Case("E0204", "type complex64", stored(number(1, 8) + part(2, b""))),
+    "constant of no known type": Case("E0204", "type complex128", stored(number(1, 18) + part(2, b""))),
     "constant without a value": Case("E0401", "no value", made(node("c", "Const"), node("y", "Neg", ["c"]))),
     "text for numbers": Case(
         "E0401|E0403", "", made(node("y", "Neg", ["x"]), node("z", "AvgPool", ["x"], ksize="a"))
