@@ -127,8 +127,8 @@ def _zig(rest: Sequence[str]) -> tuple[str, ...]:
 
 
 def _zig_of_package() -> str | None:
-    """In the folder of ziglang, which would start Python before each file that is compiled."""
-    here = os.path.realpath(os.getcwd())  # a stranger's folder may have a ziglang, too
+    """The program in the package ziglang: `python -m ziglang` starts Python for each compilation first."""
+    here = os.path.realpath(os.getcwd())  # never from the working folder, which may be a stranger's
     places = [path for path in sys.path if os.path.isabs(path) and os.path.realpath(path) != here]
     spec = PathFinder.find_spec("ziglang", places)
     return shutil.which("zig", path=os.path.dirname(spec.origin)) if spec and spec.origin else None

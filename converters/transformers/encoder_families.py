@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from edgekit.converters.transformers.families import Family
+from edgekit.converters.transformers.families import ALL_BIASES, Family
 
 # What follows the layers, by the end of the name of an architecture: steps and the tensors that they take.
 # "first" is the vector of the first token, and "words" the product with the embedding or with an own matrix.
@@ -27,7 +27,6 @@ _BERT_LAYERS = {
     "mlp_sum_norm": "output.LayerNorm",
 }
 _TWICE = ("cls.predictions.decoder.bias", "lm_head.decoder.bias")  # the bias again, by its other name
-_BIASES = {"qkv": True, "o": True, "mlp": True, "norm": True}
 
 
 def _like_bert(base: str, heads: Heads, position_offset: int = 0) -> Family:
@@ -45,7 +44,7 @@ def _like_bert(base: str, heads: Heads, position_offset: int = 0) -> Family:
         | {"rms_norm_eps": 1e-12},
         needs={"position_embedding_type": "absolute", "is_decoder": False, "add_cross_attention": False}
         | ({"pad_token_id": position_offset - 1} if position_offset else {}),
-        biases=_BIASES,
+        biases=ALL_BIASES,
         layer_norm=True,
         rotates="none",
         position_offset=position_offset,
@@ -54,12 +53,7 @@ def _like_bert(base: str, heads: Heads, position_offset: int = 0) -> Family:
             LABELLED: ("dense classifier",),
             **heads,
         },
-        left_over=(
-            f"{base}.pooler.",
-            "cls.seq_relationship.",
-            "cls.predictions.decoder.bias",
-            "lm_head.decoder.bias",
-        ),
+        left_over=(f"{base}.pooler.", "cls.seq_relationship.", *_TWICE),
     )
 
 
@@ -107,7 +101,7 @@ ENCODERS: Mapping[str, Family] = {
         },
         silent={"hidden_act": "gelu", "max_position_embeddings": 512, "rms_norm_eps": 1e-12},
         needs={"sinusoidal_pos_embds": False},
-        biases=_BIASES,
+        biases=ALL_BIASES,
         layer_norm=True,
         rotates="none",
         heads={
@@ -158,7 +152,6 @@ ENCODERS: Mapping[str, Family] = {
         },
         needs={"norm_bias": False, "classifier_bias": False, "classifier_activation": "gelu"}
         | {"classifier_pooling": "cls", "decoder_bias": True},
-        biases={"qkv": "attention_bias", "o": "attention_bias", "mlp": "mlp_bias"},
         layer_norm=True,
         skips_first_norm=True,
         heads={

@@ -39,9 +39,7 @@ class Storage:
     """How a file holds matrices that the decoder reads in another order."""
 
     transposed: bool = False  # [inputs, outputs], in layers
-    grouped: bool = (
-        False  # fused rows of Q, K and V: the heads of queries that share keys, then K and V of these
-    )
+    grouped: bool = False  # rows of Q, K and V for each key head: its query heads, its key, its value
     pairs_adjacent: bool = False  # numbers that turn together are neighbours, not half a head apart
     norm_offset: float = 0.0  # to add to the weights of norms
 
@@ -93,7 +91,7 @@ _SANDWICH = {  # a norm before and one behind attention and MLP
 }
 _POST_NORMS = {**_SANDWICH, "attention_norm": "", "mlp_norm": "", **_HEAD_NORMS}
 _NO_BIASES = {"qkv": False, "o": False}
-_ALL_BIASES = {"qkv": True, "o": True, "mlp": True, "norm": True}
+ALL_BIASES = {"qkv": True, "o": True, "mlp": True, "norm": True}
 _GLM = Family(
     names=_FUSED_MLP,
     silent={
@@ -292,7 +290,7 @@ FAMILIES: Mapping[str, Family] = {
         },
         silent={"hidden_act": "gelu_new", "partial_rotary_factor": 0.5, "rms_norm_eps": 1e-5},
         needs={"qk_layernorm": False},
-        biases={**_ALL_BIASES, "head": True},
+        biases={**ALL_BIASES, "head": True},
         layer_norm=True,
         parallel=True,
     ),
@@ -355,7 +353,7 @@ FAMILIES: Mapping[str, Family] = {
             "scale_attn_by_inverse_layer_idx": False,
             "add_cross_attention": False,
         },
-        biases=_ALL_BIASES,
+        biases=ALL_BIASES,
         storage=Storage(transposed=True),
         layer_norm=True,
         rotates="none",
