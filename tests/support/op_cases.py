@@ -44,6 +44,18 @@ class Case:
         plain = [type_of(x) for x in self.operands]
         return [replace(t, quant=q) for t, q in zip(plain, self.quants or (None,) * len(plain), strict=True)]
 
+    @cached_property
+    def results(self) -> tuple[Array, ...]:
+        """What the operator means, computed once for all targets."""
+        found = self.op.infer(*self.types)
+        if nothing := without_elements(found):
+            return nothing
+        if not self.quants and self.result is None:
+            return self.op.eval(*self.operands)
+        quants = self.result if isinstance(self.result, Sequence) else [self.result] * len(found)
+        results = [replace(t, quant=q) for t, q in zip(found, quants, strict=True)]
+        return self.op.integer(self.operands, self.types, results)
+
     def __str__(self) -> str:
         return f"{self.op} of {', '.join(str(type_of(x)) for x in self.operands)}"
 
@@ -120,14 +132,7 @@ def special(dtype: DType) -> Array:
 
 @expecting
 def expected(c: Case) -> tuple[Array, ...]:
-    found = c.op.infer(*c.types)
-    if nothing := without_elements(found):
-        return nothing
-    if not c.quants and c.result is None:
-        return c.op.eval(*c.operands)
-    quants = c.result if isinstance(c.result, Sequence) else [c.result] * len(found)
-    results = [replace(t, quant=q) for t, q in zip(found, quants, strict=True)]
-    return c.op.integer(c.operands, c.types, results)
+    return c.results
 
 
 def as_graph(

@@ -149,6 +149,7 @@ def _with(case: Case, places: frozenset[Place], size: int, length: int) -> Case:
     return made
 
 
+@cache
 def _largest(case: Case) -> float:
     """Of the results: fewer of them may all be small, and their errors as large as before."""
     return max(float(np.abs(y[np.isfinite(y)].astype(np.float64)).max(initial=0)) for y in expected(case))
