@@ -1,11 +1,13 @@
 """The cache of what compilers made: it returns exactly that, and forgets nothing that decides over it."""
 
 import os
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from support import object_cache
+from support.language_packages import ran
 from support.tools import require, require_module
 
 COMMAND = ("cc", "-c", "-Wunused-variable", "-I.", "a.c", "-o", "a.o")
@@ -111,6 +113,30 @@ def test_an_empty_name_means_no_cache(
     monkeypatch.setenv("EDGEKIT_TEST_CACHE", "")
     for name in ("one", "two"):
         assert compile_in(name, *COMMAND, a_c="int x;") == ("warning", True)
+
+
+def test_cmake_compiles_once_what_lies_in_another_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EDGEKIT_TEST_CACHE", str(tmp_path / "cache"))
+    cmake, ccache = require("cmake"), require("ccache")
+    misses = []
+    for name, value in (("one", 1), ("two", 1), ("three", 2)):
+        folder = tmp_path / name
+        (folder / "library").mkdir(parents=True)
+        (folder / "library/value.h").write_text(f"#define VALUE {value}\n")
+        (folder / "main.c").write_text("#include <value.h>\nint main(void) { return VALUE; }\n")
+        text = f'project(main C)\nadd_executable(main main.c)\ninclude_directories("{folder}/library")\n'
+        (folder / "CMakeLists.txt").write_text(f"cmake_minimum_required(VERSION 3.20)\n{text}")
+        ran(cmake, "-B", "made", folder=folder)
+        ran(cmake, "--build", "made", folder=folder)
+        assert subprocess.run([folder / "made/main"]).returncode == value
+        said = ran(ccache, "--print-stats", folder=folder, **object_cache.for_cmake())
+        misses.append(int(dict(line.split("\t") for line in said.splitlines())["cache_miss"]))
+    assert misses[0]
+    assert misses == [misses[0], misses[0], misses[0] + 1]
+    monkeypatch.setenv("EDGEKIT_TEST_CACHE", "")
+    assert object_cache.for_cmake() == {}
 
 
 def test_the_oldest_go_first(

@@ -100,6 +100,7 @@ def test_options_are_those_that_msvc_takes(tmp_path: Path) -> None:
         "-DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY",
         f"-DCMAKE_C_FLAGS=/W4 /WX -imsvc {WINDOWS_HEADERS}",
         f"-DCMAKE_AR={shutil.which('true')}",
+        "-DCMAKE_C_COMPILER_LAUNCHER=",  # ccache 4.7 leaves no object of clang-cl here
     )
     assert "MSVC: 1" in said
     said = ran("cmake", "--build", "build", "--target", "digits", "--verbose", folder=app)

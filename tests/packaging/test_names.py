@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from support.android_packages import FAST
 from support.language_packages import ran
 from support.named_packages import (
     KINDS,
@@ -123,7 +124,7 @@ def test_java_takes_many_classes(tmp_path: Path) -> None:
     show = "for (String name : Y_CLASSES) System.out.println(name);"
     main = f"{field} public static void main(String[] args) {{ {show} }}"
     (tmp_path / "Model.java").write_text(text.replace(field, main))
-    ran(require("javac"), "-encoding", "UTF-8", "-d", ".", "Model.java", folder=tmp_path)
+    ran(require("javac"), f"-J{FAST}", "-encoding", "UTF-8", "-d", ".", "Model.java", folder=tmp_path)
     utf8 = ("-Dstdout.encoding=UTF-8", "-Dfile.encoding=UTF-8")
     said = ran("java", *utf8, "-cp", ".", "edgekit.many.Model", folder=tmp_path)
     assert tuple(said.removesuffix("\n").split("\n")) == names

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support import object_cache
 from support.nets import Net
 from support.stateful import random_graph
 from support.tools import ROOT
@@ -123,13 +124,14 @@ def made(
 
 def ran(*command: object, folder: Path, **environment: str) -> str:
     """What a command printed; its program may be a path."""
+    path = f"{Path(sys.executable).parent}:/usr/bin:/bin"
     done = subprocess.run(
         [str(word) for word in command],
         cwd=folder,
         capture_output=True,
         text=True,
         timeout=300,
-        env={"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", **environment},
+        env={"PATH": path, **object_cache.for_cmake(), **environment},
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from support import cargo, go_command
 from support.android_packages import FAST
+from support.generated import compiled
 from support.language_packages import ran
 from support.swift_packages import parsed
 from support.tools import ROOT, require, require_module
@@ -234,13 +235,13 @@ def _android(found: Packages, folder: Path) -> None:
     for number, place in enumerate(found):
         _numbered(place / "example/Classify.java", number, folder)
     texts = [*(next(place.rglob("Model.java")) for place in found), *sorted(folder.glob("Classify*.java"))]
-    ran(require("javac"), "-Xlint:all", "-Werror", "-d", "classes", *texts, folder=folder)
+    ran(require("javac"), f"-J{FAST}", "-Xlint:all", "-Werror", "-d", "classes", *texts, folder=folder)
     for place, program in found.items():
         cpp = place / "src/main/cpp"
         flags = [*_STRICT, *(f"-I{path}" for path in (cpp / "c", include, include / "linux"))]
         sources = [cpp / "jni.c", *sorted((cpp / "c").glob("*.c"))]
         library = folder / f"lib{program.name}_model.so"
-        ran(require("gcc"), *flags, "-shared", "-fPIC", *sources, "-o", library, folder=folder)
+        compiled(cpp / "c", "gcc", *flags, "-shared", "-fPIC", *map(str, sources), "-o", str(library))
     place, program = list(found.items())[-1]
     given = [place / "example/sample" / name for name in _samples(program)]
     command = ("java", FAST, "-cp", "classes", f"-Djava.library.path={folder}", f"Classify{len(found) - 1}")
@@ -258,7 +259,7 @@ def _swift(found: Packages, folder: Path) -> None:
         (header,) = (inner / "include").glob("*.h")
         (inner / "use.c").write_text(f'#include "{header.name}"\n#include <stdlib.h>\n')
         flags = (*_STRICT, "-Wno-unknown-pragmas", "-fsyntax-only", *headers)
-        ran(require("gcc"), *flags, *sorted(inner.glob("*.c")), folder=inner)
+        compiled(inner, "gcc", *flags, *sorted(path.name for path in inner.glob("*.c")))
 
 
 _STAND_IN = """
@@ -284,7 +285,7 @@ def _micropython(found: Packages, folder: Path) -> None:
     for place, program in found.items():
         sources = [place / "module.c", *sorted((place / "c").glob("*.c")), _SUPPORT / "micropython/drive.c"]
         flags = (*_STRICT, "-Wno-unused-parameter", f"-I{_SUPPORT / 'micropython'}", f"-I{place / 'c'}")
-        ran(require("gcc"), *flags, "-fsyntax-only", *sources, folder=place)
+        compiled(place, "gcc", *flags, "-fsyntax-only", *map(str, sources))
         example = (place / "example/classify.py").read_text()
         (name,) = re.findall(r"^import (\w+)", example, re.MULTILINE)
         sizes = {f"{p.c.upper()}_SIZE": p.type.size for p in (*program.inputs, *program.outputs)}
@@ -305,7 +306,7 @@ def _host(found: Packages, folder: Path, below: str = ".") -> None:
     for place in found:
         files = [*(place / below).glob("*.c"), *(place / "example").glob("*.c")]
         flags = (*_STRICT, "-std=gnu11", "-fsyntax-only", "-D__ARM_FEATURE_DSP", f"-I{place / below}")
-        ran(require("gcc"), *flags, *sorted(files), folder=place)
+        compiled(place, "gcc", *flags, *sorted(map(str, files)))
 
 
 def _sketch(found: Packages, folder: Path) -> None:
@@ -315,7 +316,7 @@ def _sketch(found: Packages, folder: Path) -> None:
         sketch = (place / "examples/Run/Run.ino").read_text()
         (place / "sketch.cpp").write_text(f"#include <Arduino.h>\n#include <stdlib.h>\n{sketch}")
         flags = (*_STRICT, "-std=gnu++11", f"-I{_SUPPORT / 'arduino'}", f"-I{place / 'src'}")
-        ran(require("g++"), *flags, "-fsyntax-only", "sketch.cpp", folder=place)
+        compiled(place, "g++", *flags, "-fsyntax-only", "sketch.cpp")
 
 
 _CHECKS: Mapping[str, Callable[[Packages, Path], None]] = {

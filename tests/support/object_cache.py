@@ -2,7 +2,8 @@
 
 A call is known by the compiler's version, its arguments, and the content of its folder and of what else the
 arguments name; what it left in the folder is kept, with its warnings. Programs run each time.
-What torch exports of networks is kept, too, and what onnx computes of its cases.
+Where CMake calls compilers, ccache does the same. What torch exports of networks is kept, too, and what onnx
+computes of its cases.
 The variable EDGEKIT_TEST_CACHE names another folder for it; empty, it means to compile everything.
 """
 
@@ -59,6 +60,23 @@ def install() -> None:
         return remembered([*self.argv, *arguments], folder, lambda: plain(self, arguments, folder))
 
     toolchain.Compiler.run = run  # type: ignore[method-assign]  # of this process
+    os.environ.update(for_cmake())
+
+
+def for_cmake() -> Mapping[str, str]:
+    """Variables that let CMake call compilers by ccache, if that is installed. Temporary folders, whose names
+    differ from run to run, are known by their way from that of the build."""
+    kept, ccache = folder(), shutil.which("ccache")
+    if kept is None or ccache is None:
+        return {}
+    return {
+        "CMAKE_C_COMPILER_LAUNCHER": ccache,
+        "CMAKE_CXX_COMPILER_LAUNCHER": ccache,
+        "CCACHE_DIR": str(kept / "ccache"),
+        "CCACHE_MAXSIZE": "500M",
+        "CCACHE_BASEDIR": tempfile.gettempdir(),
+        "CCACHE_NOHASHDIR": "1",
+    }
 
 
 def remembered(command: Sequence[str], place: Path, run: Callable[[], str]) -> str:
