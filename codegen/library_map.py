@@ -91,6 +91,7 @@ class LibraryMap:
     arena_bytes: int
     flash: tuple[FlashPart, ...]
     run: Instructions | None  # of each layer, where the target's kernels are calibrated
+    compact: frozenset[str] = frozenset()  # results of layers whose weights take less flash and more time
 
 
 def library_map(
@@ -121,6 +122,7 @@ def library_map(
         program.arena.size,
         flash,
         run,
+        program.compact,
     )
 
 

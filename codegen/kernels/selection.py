@@ -40,11 +40,18 @@ _UNKNOWN = KernelCost(inf, 0)
 
 def cheapest(call: Call, found: Sequence[Variant], target: Target, operands: Sequence[str]) -> Variant:
     """Of kernels that fit."""
-    if call.facts.get("compact"):
-        found = [variant for variant in found if _is_compact(variant)] or found
+    return ranked(call, found, target, operands)[0]
+
+
+def ranked(
+    call: Call, found: Sequence[Variant], target: Target, operands: Sequence[str]
+) -> Sequence[Variant]:
+    """Kernels that fit, from the cheapest one on."""
     if len(found) == 1:
-        return found[0]
-    return min(found, key=lambda variant: cost(variant, call, target, operands) or _UNKNOWN)
+        return found
+    least = {variant: cost(variant, call, target, operands) or _UNKNOWN for variant in found}
+    wants_compact = bool(call.facts.get("compact"))
+    return sorted(found, key=lambda variant: (wants_compact and not _is_compact(variant), least[variant]))
 
 
 def cost(variant: Variant, call: Call, target: Target, operands: Sequence[str]) -> KernelCost | None:

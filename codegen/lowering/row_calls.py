@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+from hashlib import sha256
 
 from edgekit.codegen.kernels import contracts
 from edgekit.codegen.kernels.kernel_files import Variant
-from edgekit.codegen.kernels.selection import cheapest, cost
+from edgekit.codegen.kernels.selection import cost, ranked
 from edgekit.codegen.kernels.symbols import instance_name
 from edgekit.codegen.kernels.variants import fits, fitting, variant_named
 from edgekit.codegen.lowering.lower import fitted
-from edgekit.codegen.lowering.row_schedule import Blocks, RowLayer, RowRead
+from edgekit.codegen.lowering.row_schedule import RowLayer, RowRead
 from edgekit.codegen.lowering.splits import Split, number, per_index, sizes_of, splits
 from edgekit.codegen.memory.sharing import LoweredLayer
 from edgekit.core.ops import Arg, Call, Param
@@ -44,7 +45,7 @@ class BlockCalls:
     instructions: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RowAxis:
     """How the rows of a call are cut: which parameter counts them, and what a row is of each operand."""
 
@@ -86,12 +87,11 @@ class RowAxis:
         )
         return RowRead(name, stride, (k_h - 1) * dilation + 1, pad)
 
-    def shapes(self, blocks: Blocks) -> Counter[BlockShape]:
+    def shapes(self, rows: int, start: int) -> Counter[BlockShape]:
         """The different ones of all blocks, with how many have each."""
         found: Counter[BlockShape] = Counter()
-        for block in range(blocks.count):
-            start = blocks.start + block * blocks.rows
-            first, end = max(start, 0), min(start + blocks.rows, self.height)
+        for at in range(start, self.height, rows):
+            first, end = max(at, 0), min(at + rows, self.height)
             if self.window is None:
                 found[BlockShape(end - first, end - first, 0)] += 1
                 continue
@@ -101,55 +101,28 @@ class RowAxis:
             found[BlockShape(end - first, bottom - max(top, 0), max(-top, 0))] += 1
         return found
 
-    def block_calls(self, shapes: Counter[BlockShape]) -> BlockCalls | None:
-        """None where no kernel computes all of these blocks as it computes the whole."""
-        if any(shape.read < 1 for shape in shapes):
-            return None
-        usual = max(shapes, key=lambda shape: (shapes[shape], shape.rows))
-        name = instance_name(self.asked)
-        operands = contracts.operands_of(self.asked.kernel, name)
-        calls = {shape: self._of(shape) for shape in shapes}
-        kernels = [
-            variant
-            for variant in fitting(calls[usual], name, self.target.isa, operands)
-            if all(fits(variant, call, operands) for call in calls.values())
-            and (self.is_exact or self._is_same(variant))
-        ]
-        if not kernels:
-            return None
-        variant = cheapest(calls[usual], kernels, self.target, operands)
-        steps = fitted(replace(calls[usual], file=variant.file), replace(self.target, cores=1))
-        if len(steps) > 1:
-            return None
-        own = variant.scratch
-        scratch = max(own.of(call) if own else call.scratch for call in calls.values())
-        # Shorter blocks cost as much for each row, and no block less than its share of the whole.
-        each = self._instructions(variant, calls[usual], operands)
-        total = max(each * self.height / usual.rows, self.instructions)
-        return BlockCalls(replace(steps[0], scratch=scratch), total + _CALL * shapes.total())
-
     @cached_property
     def instructions(self) -> float:
         """Of the whole call."""
         name = instance_name(self.whole)
         operands = contracts.operands_of(self.whole.kernel, name)
         variant = variant_named(self.whole.file, (name, self.whole.kernel))
-        return self._instructions(variant, self.asked, operands)
+        return self.instructions_of(variant, self.asked, operands)
 
     @property
     def is_exact(self) -> bool:
         """Is the result the same whatever kernel computes it, and from whichever row on?"""
         return not any(arg.type.dtype.is_float for arg in self.whole.args)
 
-    def _is_same(self, variant: Variant) -> bool:
+    def is_same(self, variant: Variant) -> bool:
         """Does this kernel compute floats of a block in the order in which it computes them of the whole?"""
         return variant.file == self.whole.file and not variant.split
 
-    def _instructions(self, variant: Variant, call: Call, operands: tuple[str, ...]) -> float:
+    def instructions_of(self, variant: Variant, call: Call, operands: tuple[str, ...]) -> float:
         known = cost(variant, call, self.target, operands)
         return known.instructions if known else call.macs + sum(arg.type.size for arg in call.args[-1:])
 
-    def _of(self, shape: BlockShape) -> Call:
+    def block(self, shape: BlockShape) -> Call:
         """The call of one block, before a kernel is selected for it."""
         counted: Param = shape.rows * self.unit
         sizes = self.asked.params[self.size]
@@ -177,6 +150,46 @@ class RowAxis:
         return Arg(arg.name, Value(replace(arg.type, shape=tuple(shape))), arg.note)
 
 
+@lru_cache(maxsize=1024)
+def block_calls(axis: RowAxis, rows: int, start: int) -> BlockCalls | None:
+    """Of blocks of so many rows, the first one from `start` on. None where no kernel computes all of them as
+    it computes the whole."""
+    shapes = axis.shapes(rows, start)
+    if any(shape.read < 1 for shape in shapes):
+        return None
+    usual = max(shapes, key=lambda shape: (shapes[shape], shape.rows))
+    operands = contracts.operands_of(axis.asked.kernel, instance_name(axis.asked))
+    calls = {shape: axis.block(shape) for shape in shapes}
+    rare = [call for shape, call in calls.items() if shape != usual]
+    kernels = (each for each in _kernels(axis, usual) if all(fits(each, call, operands) for call in rare))
+    if (variant := next(kernels, None)) is None or (block := _fitted(axis, usual, variant)) is None:
+        return None
+    own = variant.scratch
+    scratch = max(own.of(call) if own else call.scratch for call in calls.values())
+    # Shorter blocks cost as much for each row, and no block less than its share of the whole.
+    total = max(block.instructions * axis.height / usual.rows, axis.instructions)
+    return BlockCalls(replace(block.call, scratch=scratch), total + _CALL * shapes.total())
+
+
+@lru_cache(maxsize=1024)
+def _kernels(axis: RowAxis, shape: BlockShape) -> Sequence[Variant]:
+    """Those that compute a block as they compute the whole, from the cheapest one on."""
+    name, call = instance_name(axis.asked), axis.block(shape)
+    operands = contracts.operands_of(axis.asked.kernel, name)
+    found = fitting(call, name, axis.target.isa, operands)
+    found = tuple(variant for variant in found if axis.is_exact or axis.is_same(variant))
+    return ranked(call, found, axis.target, operands) if found else ()
+
+
+@lru_cache(maxsize=1024)
+def _fitted(axis: RowAxis, shape: BlockShape, variant: Variant) -> BlockCalls | None:
+    """A block by one of its kernels; None where it takes copies beside it."""
+    call = axis.block(shape)
+    steps = fitted(replace(call, file=variant.file), replace(axis.target, cores=1))
+    operands = contracts.operands_of(axis.asked.kernel, instance_name(axis.asked))
+    return BlockCalls(steps[0], axis.instructions_of(variant, call, operands)) if len(steps) == 1 else None
+
+
 def move_instructions(kept: int) -> float:
     """Instructions for bytes that move to the start of their ring."""
     return _MOVE + kept / _MOVED_BYTES if kept else 0.0
@@ -193,6 +206,32 @@ def row_axis(layer: LoweredLayer, target: Target) -> RowAxis | None:
     asked = layer.asked
     if not isinstance(call, Call) or asked is None or layer.guards:
         return None
+    return _axis(_Cut((*_content(asked), *_content(call)), target, asked, call))
+
+
+@dataclass(frozen=True)
+class _Cut:
+    """What an axis depends on. Most layers of a model stay as they are when it is planned again, for other
+    weights or with a change to one layer."""
+
+    content: tuple[object, ...]
+    target: Target
+    asked: Call = field(compare=False)
+    call: Call = field(compare=False)
+
+
+def _content(call: Call) -> Iterator[object]:
+    """All of a call, with digests in place of constants."""
+    yield repr(replace(call, args=()))
+    for arg in call.args:
+        data = arg.value.data
+        digest = None if data is None else sha256(data.tobytes()).digest()
+        yield arg.name, arg.note, arg.type, digest
+
+
+@lru_cache(maxsize=256)
+def _axis(cut: _Cut) -> RowAxis | None:
+    asked, call, target = cut.asked, cut.call, cut.target
     shape = call.args[-call.results].type.shape
     if (dim := _row_dimension(shape)) is None:
         return None

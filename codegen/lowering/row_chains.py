@@ -9,6 +9,7 @@ from edgekit.codegen.lowering.regions import reads
 from edgekit.codegen.lowering.row_calls import (
     BlockCalls,
     RowAxis,
+    block_calls,
     loop_overhead,
     move_instructions,
     row_axis,
@@ -71,7 +72,6 @@ class ChainFinder:
     ends: Mapping[str, int] = field(init=False)  # results of which only so many last bytes are read
     _sharing: Sharing = field(init=False)
     _readers: dict[str, list[int]] = field(init=False)  # by tensor
-    _calls: dict[tuple[int, int, int], BlockCalls | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._sharing = Sharing(self.graph, self.layers, self.ports)
@@ -135,11 +135,8 @@ class ChainFinder:
             plan = schedule(layers, exits, period)
             assert plan  # for exits decide over rings alone
         found = []
-        for i, (axis, blocks) in enumerate(zip(axes, plan.blocks, strict=True), start):
-            key = (i, blocks.rows, blocks.start)
-            if key not in self._calls:
-                self._calls[key] = axis.block_calls(axis.shapes(blocks))
-            if (calls := self._calls[key]) is None:
+        for axis, blocks in zip(axes, plan.blocks, strict=True):
+            if (calls := block_calls(axis, blocks.rows, blocks.start)) is None:
                 return None
             found.append(calls)
         overlaps = tuple(self._overlaps(axes, plan, exits, start, end))

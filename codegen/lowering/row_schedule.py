@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from math import gcd, lcm
 
 
@@ -102,6 +103,11 @@ class RowSchedule:
 def schedule(layers: Sequence[RowLayer], exits: frozenset[str], period: int) -> RowSchedule | None:
     """The schedule in which a block takes as long as `period` rows of the layer with the most rows, or as one
     row where that takes longer. None where rows of the layers do not advance together."""
+    return _schedule(tuple(layers), exits, period)
+
+
+@lru_cache(maxsize=4096)
+def _schedule(layers: tuple[RowLayer, ...], exits: frozenset[str], period: int) -> RowSchedule | None:
     paces = _paces(layers)
     if not paces:
         return None

@@ -43,6 +43,11 @@ class _Option:
     chain: Chain | None  # None: one layer, on whole tensors
 
 
+def _cheapest_loop(layers: int) -> float:
+    """Instructions more of a loop of so many layers at least: one that saves nothing is none."""
+    return float(layers) if layers > 1 else 0.0
+
+
 @dataclass
 class RowSearch:
     """Plans for the layers of a graph."""
@@ -112,9 +117,10 @@ class RowSearch:
         found = []
         for period in PERIODS:
             chain = self._chain(start, end, period)
-            if chain and chain.bytes <= peak:
-                # A loop that saves nothing is none.
-                found.append(_Option(chain.bytes, max(chain.extra, float(end - start)), chain))
+            if chain and chain.bytes > peak:
+                break  # larger blocks take no less
+            if chain:
+                found.append(_Option(chain.bytes, max(chain.extra, _cheapest_loop(end - start)), chain))
         return found
 
     def _plan(self, peak: int, budget: float) -> RowPlan | None:
@@ -123,8 +129,9 @@ class RowSearch:
         least = [0.0] + [inf] * n
         last: list[tuple[int, Chain | None]] = [(0, None)] * (n + 1)
         for j in range(1, n + 1):
+            alone = least[j - 1] if self._apart[j - 1].bytes <= peak else inf
             for i in range(max(j - MAX_LAYERS, 0), j):
-                if least[i] > budget:
+                if least[i] + _cheapest_loop(j - i) > min(budget, alone, least[j]):
                     continue
                 for option in self._options(i, j, peak):
                     extra = least[i] + option.extra

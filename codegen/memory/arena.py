@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from math import gcd
+from math import gcd, inf
 
-from edgekit.codegen.memory.arena_search import ArenaLayout, ArenaProblem, solve
+from edgekit.codegen.memory.arena_problem import ArenaProblem
+from edgekit.codegen.memory.arena_search import ArenaLayout, solve
 from edgekit.codegen.memory.arena_sweep import sweep
 
 # Comparisons of two buffers that one call of `plan` may make: about a second of Python, but the same on
@@ -78,9 +79,14 @@ class ArenaPlan:
 
 
 def plan(
-    buffers: Sequence[ArenaBuffer], *, shifts: Sequence[InplaceShift] = (), budget: float | None = None
+    buffers: Sequence[ArenaBuffer],
+    *,
+    shifts: Sequence[InplaceShift] = (),
+    budget: float | None = None,
+    limit: float = inf,
 ) -> ArenaPlan:
-    """An offset for every buffer. Buffers share no byte that both use at the same step, but for `shifts`."""
+    """An offset for every buffer. Buffers share no byte that both use at the same step, but for `shifts`. Any
+    plan will do where they need more than `limit` bytes."""
     budget = BUDGET if budget is None else budget
     problems = _problems(buffers, shifts)
     # No group needs less than another group takes in any case: the most demanding ones come first.
@@ -91,7 +97,7 @@ def plan(
     for past, problem in enumerate(problems):
         share = left / (len(problems) - past)
         if isinstance(problem, ArenaProblem):
-            layout = _solved(_Search(_content(problem), size, share, problem))
+            layout = _solved(_Search(_content(problem), size, share, limit, problem))
         else:
             layout = sweep([buffers[i] for i in problem.members], problem.bound, share)
         left += layout.unspent - share
@@ -111,6 +117,7 @@ class _Search:
     content: tuple[object, ...]
     enough: int
     budget: float
+    limit: float
     problem: ArenaProblem = field(compare=False)
 
 
@@ -128,7 +135,7 @@ def _content(problem: ArenaProblem) -> tuple[object, ...]:
 
 @lru_cache(maxsize=256)
 def _solved(search: _Search) -> ArenaLayout:
-    return solve(search.problem, enough=search.enough, budget=search.budget)
+    return solve(search.problem, search.enough, search.budget, search.limit)
 
 
 def crowded(buffers: Sequence[ArenaBuffer], shifts: Sequence[InplaceShift] = ()) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import inf
 
 from edgekit.codegen.memory.arena import BUDGET, ArenaPlan, crowded, plan
 from edgekit.codegen.memory.lifetimes import Scheduled, buffers_of, shifts_of
@@ -28,19 +29,23 @@ _BUDGET = 100_000
 def with_moves(
     calls: Sequence[Scheduled], sharing: Sharing, align: int
 ) -> tuple[list[Scheduled], ArenaPlan | None]:
-    """The calls, with copies before those for which that pays; and their plan, where that was made on the
-    way with all of the budget."""
+    """The calls, with copies before those for which that pays; and their plan, where one was made on the way
+    that no search would improve."""
     best = [*calls]
     # A copy cannot help where everything is in use at once, nor need it where a longer search does.
     least = crowded(buffers_of(best, sharing, align), shifts_of(best, sharing))
-    if _size(best, sharing, align) - least <= least // _WORTH:
-        return best, None
-    planned: ArenaPlan | None
-    size = (planned := _plan(best, sharing, align, budget=BUDGET)).size
+    near = least + least // _WORTH
+    quick = _plan(best, sharing, align, _BUDGET, near)
+    if quick.size <= near:
+        return best, quick if quick.optimal else None
+    size, planned = quick.lower_bound, None
+    if size <= near:
+        size = (planned := _plan(best, sharing, align, BUDGET)).size
     while size - least > least // _WORTH:
+        wanted = size - size // _WORTH
         trials = [_moved(best, step, sharing) for step in _candidates(best, sharing)]
-        sizes = [_size(trial, sharing, align) for trial in trials]
-        if min(sizes, default=size) > size - size // _WORTH:
+        sizes = [_plan(trial, sharing, align, _BUDGET, wanted).size for trial in trials]
+        if min(sizes, default=size) > wanted:
             break
         size, planned = min(sizes), None
         best = trials[sizes.index(size)]
@@ -48,12 +53,11 @@ def with_moves(
     return best, planned
 
 
-def _size(calls: Sequence[Scheduled], sharing: Sharing, align: int) -> int:
-    return _plan(calls, sharing, align, _BUDGET).size
-
-
-def _plan(calls: Sequence[Scheduled], sharing: Sharing, align: int, budget: float) -> ArenaPlan:
-    return plan(buffers_of(calls, sharing, align), shifts=shifts_of(calls, sharing), budget=budget)
+def _plan(
+    calls: Sequence[Scheduled], sharing: Sharing, align: int, budget: float, limit: float = inf
+) -> ArenaPlan:
+    buffers, shifts = buffers_of(calls, sharing, align), shifts_of(calls, sharing)
+    return plan(buffers, shifts=shifts, budget=budget, limit=limit)
 
 
 def _candidates(calls: Sequence[Scheduled], sharing: Sharing) -> list[int]:

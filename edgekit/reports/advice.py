@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from shlex import quote
+from typing import Literal
 
 from edgekit.codegen.library_map import LibraryMap
 from edgekit.comparison.difference import Difference
@@ -65,7 +66,7 @@ class Entry:
     name: str
     operation: str
     share: str
-    change: str = ""
+    changes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -84,12 +85,22 @@ class Ranking:
     title: str
     values: Sequence[float]
     texts: Sequence[str]
-    kind: Kind  # of a change that makes it less
+    kinds: tuple[Kind, ...]  # of changes that make it less, the one that does most at last
     command: str
+    saves: Literal["instructions", "weight_bytes", ""]  # by these changes; empty: noise, which is not known
 
     def layers(self) -> list[int]:
         order = sorted(range(len(self.values)), key=lambda i: (-self.values[i], i))
         return [i for i in order[:_MOST] if self.values[i] > 0]
+
+    def worth(self, found: Sequence[Change]) -> list[Change]:
+        """The changes that say something: those that save what the list is about. Of changes that lower noise
+        none that takes as much of everything as one that lowers it more."""
+        if self.saves:
+            return [change for change in found if (getattr(change, self.saves) or -1) < 0]
+        return [
+            change for i, change in enumerate(found) if not any(map(change.is_dearer_than, found[i + 1 :]))
+        ]
 
 
 def rankings(
@@ -112,15 +123,17 @@ def rankings(
             f"Most {quantity}",
             time,
             [f"{value:,.0f}, {percent(value / (sum(time) or 1.0))}" for value in time],
-            "half",
+            ("half", "kernel"),
             quantize if is_float else prune,
+            "instructions",
         ),
         Ranking(
             "Most flash",
             flash,
             [f"{size:,.0f} B, {percent(size / (sum(flash) or 1.0))} of the weights" for size in flash],
-            "half" if is_float else "int4",
+            ("half",) if is_float else ("kernel", "int4"),
             quantize if is_float else f"{quantize} --weights int4",
+            "weight_bytes",
         ),
     )
     worst = _worst_output(graph) if graph else None
@@ -157,12 +170,17 @@ def _noise(found: LibraryMap, difference: Difference | None, command: str) -> It
                 texts[by_name[tensor.value]] = decibels(tensor.sqnr_db) or ""
         title = "Least signal to noise"
     if any(values):
-        yield Ranking(title, values, texts, "float", command)
+        yield Ranking(title, values, texts, ("int16", "float"), command, "")
 
 
 def wanted(found: LibraryMap, ranked: Sequence[Ranking]) -> list[Wanted]:
     """The changes that the lists show."""
-    return [(found.layers[i].results[-1], ranking.kind) for ranking in ranked for i in ranking.layers()]
+    return [
+        (found.layers[i].results[-1], kind)
+        for ranking in ranked
+        for i in ranking.layers()
+        for kind in ranking.kinds
+    ]
 
 
 def advice(
@@ -178,9 +196,9 @@ def advice(
                     found.layers[i].origin or found.layers[i].name,
                     found.layers[i].operation,
                     ranking.texts[i],
-                    in_words(change)
-                    if (change := changes.get((found.layers[i].results[-1], ranking.kind)))
-                    else "",
+                    tuple(
+                        map(in_words, ranking.worth(_known(changes, found.layers[i].results[-1], ranking)))
+                    ),
                 )
                 for i in ranking.layers()
             ),
@@ -189,6 +207,10 @@ def advice(
         for ranking in ranked
         if ranking.layers()
     )
+
+
+def _known(changes: Mapping[Wanted, Change], result: str, ranking: Ranking) -> list[Change]:
+    return [changes[result, kind] for kind in ranking.kinds if (result, kind) in changes]
 
 
 def in_words(change: Change) -> str:

@@ -165,7 +165,9 @@ def _advice(figures: LibraryFigures, main: LayerCosts, options: PageOptions) -> 
     if graph:
         wanted = advice.wanted(found, ranked)
         optimize, ports = figures.optimize, options.ports
-        changes = what_if.changes(graph, figures.target, wanted, optimize=optimize, ports=ports)
+        changes = what_if.changes(
+            graph, figures.target, wanted, optimize=optimize, ports=ports, compact=found.compact
+        )
     return advice.advice(found, ranked, changes)
 
 

@@ -6,14 +6,14 @@ Which layers have small weights (compact_weights.py) stays as it is: to choose t
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
 from edgekit.codegen.cost import instructions
-from edgekit.codegen.lowering.compact_weights import fit
+from edgekit.codegen.kernels.sources import instance_of, variant_of
 from edgekit.codegen.memory.sharing import Ports
 from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import Program, compile_graph
@@ -25,11 +25,12 @@ from edgekit.core.passes.match import with_fields
 from edgekit.core.passes.simplify import simplify
 from edgekit.core.target import Target
 from edgekit.core.types import Array, DType, Type, Value
+from edgekit.quantize.mixed_precision.formats import wide_quant
 from edgekit.quantize.pruning.groups import Network
 
 _INT4_MOST = 7  # weights of 4 bits are symmetric, as those of `quantize --weights int4`
 
-Kind = Literal["half", "int4", "float"]
+Kind = Literal["half", "int4", "int16", "float", "kernel"]
 Wanted = tuple[str, Kind]  # the result of a layer, and what is changed of it
 
 
@@ -41,6 +42,11 @@ class Change:
     weight_bytes: int
     arena_bytes: int
     instructions: int | None  # None where nothing is known of the target's kernels
+
+    def is_dearer_than(self, other: Change) -> bool:
+        """Does it take no less of anything?"""
+        mine, others = ((c.weight_bytes, c.arena_bytes, c.instructions or 0) for c in (self, other))
+        return all(a >= b for a, b in zip(mine, others, strict=True))
 
 
 @dataclass(frozen=True)
@@ -73,17 +79,34 @@ def changes(
     *,
     optimize: Optimize = "speed",
     ports: Ports = "caller",
+    compact: Collection[str] = (),
 ) -> Mapping[Wanted, Change]:
-    """What each change does. Those that cannot be done are left out."""
+    """What each change does to a library, in which layers with `compact` results have small weights. Changes
+    that cannot be done are left out."""
     if not wanted:
         return {}
-    program, network = fit(graph, target, ports, optimize=optimize), Network.of(graph)
+    program, network = compile_graph(graph, target, ports, compact), Network.of(graph)
     before, found = Costs.of(program, optimize), {}
     for result, kind in dict.fromkeys(wanted):
-        for what, other in VARIANTS[kind](network, result, target):
-            changed = compile_graph(other, target, ports, program.compact)
+        if kind == "kernel":
+            planned = ((what, graph, {*compact} ^ {result}) for what in _other_kernel(program, result))
+        else:
+            planned = ((what, other, {*compact}) for what, other in VARIANTS[kind](network, result, target))
+        for what, other, small in planned:
+            changed = compile_graph(other, target, ports, small)
             found[result, kind] = before.change_to(Costs.of(changed, optimize), what)
     return found
+
+
+def _other_kernel(program: Program, result: str) -> Iterator[str]:
+    """The kernel whose weights take less memory, or less time: fit() chooses between the two."""
+    for line in program.lines:
+        if line.call.args[-1].name == result:
+            facts = {**line.call.facts, "compact": int(result not in program.compact)}
+            other = variant_of(replace(line.call, facts=facts, file=""), program.target)
+            if other is not variant_of(line.call, program.target):
+                name = instance_of(other, line.call, program.target).name
+                yield f"kernel {name}, with {'smaller' if facts['compact'] else 'larger'} weights"
 
 
 def _half(network: Network, result: str, target: Target) -> Iterator[tuple[str, Graph]]:
@@ -117,6 +140,50 @@ def _int4(network: Network, result: str, _: Target) -> Iterator[tuple[str, Graph
     rounded = np.clip(np.rint(weights * finer), -_INT4_MOST, _INT4_MOST)
     constants = {1: _value(narrow, rounded), 2: _value(b, np.rint(bias * finer))}
     yield "weights of 4 bits", _replaced(graph, node, constants)
+
+
+def _int16(network: Network, result: str, _: Target) -> Iterator[tuple[str, Graph]]:
+    """What the layer reads and gives, where the layers on the other side take 16 bits, too, as `quantize`
+    stores what is around a layer in int16."""
+    graph = network.graph
+    if (node := _integer_layer(graph, result)) is None:
+        return
+    wide = graph
+    for name in (node.inputs[0], result):
+        wide = _widened(wide, name)
+    if wide is not graph:
+        yield "int16", wide
+
+
+def _widened(graph: Graph, name: str) -> Graph:
+    """A tensor in 16 bits with the range that it has in 8; the same graph where what is beside it takes no 16
+    bits, or a bias has no room for its finer scale."""
+    type, maker, readers = graph.type(name), graph.producer(name), graph.users(name)
+    if maker is None or type.dtype is not DType.S8 or name in graph.exits:
+        return graph
+    is_made_wide = isinstance(maker.op, Quantize) or _integer_layer(graph, name)
+    if not is_made_wide or not all(_reads(graph, node, name) for node in readers):
+        return graph
+    old = quant_of(type)
+    new = replace(wide_quant(old), rounding=old.rounding)
+    values = {**graph.values, name: Value(replace(type, dtype=DType.S16, quant=new))}
+    changed = {name: replace(maker, op=with_fields(maker.op, dtype=DType.S16))}
+    for node in readers:
+        bias = np.rint(_wide(graph, node.inputs[2]) * (old.scale[0] / new.scale[0]))
+        if np.abs(bias).max(initial=0) >= 2.0**31:
+            return graph
+        result = node.outputs[0]
+        values[f"{result}/2"] = _value(graph.type(node.inputs[2]), bias)
+        op = with_fields(node.op, dtype=graph.type(result).dtype)
+        changed[result] = replace(node, op=op, inputs=(*node.inputs[:2], f"{result}/2"))
+    nodes = tuple(changed.get(node.outputs[0], node) for node in graph.nodes)
+    return replace(graph, nodes=nodes, values=values)
+
+
+def _reads(graph: Graph, node: Node, name: str) -> bool:
+    """Is the tensor what this layer of integers multiplies with its weights?"""
+    layer = _integer_layer(graph, node.outputs[0])
+    return layer is not None and layer.inputs[0] == name
 
 
 def _float(network: Network, result: str, _: Target) -> Iterator[tuple[str, Graph]]:
@@ -177,4 +244,4 @@ def _value(type: Type, data: Array) -> Value:
 
 # What a change makes of a network, in words and as a graph; nothing where it cannot be done.
 Variant = Callable[[Network, str, Target], Iterator[tuple[str, Graph]]]
-VARIANTS: Mapping[Kind, Variant] = {"half": _half, "int4": _int4, "float": _float}
+VARIANTS: Mapping[Kind, Variant] = {"half": _half, "int4": _int4, "int16": _int16, "float": _float}

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edgekit.codegen.memory import arena, arena_search
+from edgekit.codegen.memory import arena, arena_fit, arena_search
 from edgekit.codegen.memory.arena import BUDGET, ArenaBuffer, ArenaPlan, InplaceShift, crowded, plan
-from edgekit.codegen.memory.arena_search import ArenaProblem
+from edgekit.codegen.memory.arena_problem import ArenaProblem
 
 
 def buffers_of(
@@ -271,6 +271,33 @@ def test_a_plan_as_small_as_can_be_is_not_searched_any_further() -> None:
     assert result.compared == plan(buffers, budget=0).compared
 
 
+def chain(links: int) -> tuple[list[ArenaBuffer], list[InplaceShift]]:
+    """Results of one size, each of which may start 40 bytes before the one that it is made of, and beside all
+    of them a byte that lives throughout."""
+    layers = [ArenaBuffer(f"b{i}", 100, i, i + 1, 1) for i in range(links)]
+    shifts = [InplaceShift(f"b{i + 1}", f"b{i}", 40) for i in range(links - 1)]
+    return [*layers, ArenaBuffer("state", 1, 0, links, 1)], shifts
+
+
+@pytest.mark.parametrize("links", [4, 60])
+def test_a_few_steps_in_a_row_prove_what_a_long_plan_needs(links: int) -> None:
+    """Two results fit into 141 bytes. The last of four would start 120 bytes before the first, and 201 are
+    enough for two that do not overlap. Branch and bound over all buffers ends for few of them only."""
+    buffers, shifts = chain(links)
+    result = plan(buffers, shifts=shifts)
+    check(result, buffers, shifts)
+    assert crowded(buffers, shifts) == 141
+    assert result.size == result.lower_bound == 201
+
+
+def test_no_search_goes_on_beyond_a_limit() -> None:
+    buffers, shifts = chain(12)
+    whole, stopped = plan(buffers, shifts=shifts), plan(buffers, shifts=shifts, limit=150)
+    check(stopped, buffers, shifts)
+    assert stopped.size >= stopped.lower_bound > 150
+    assert stopped.compared <= whole.compared
+
+
 def test_the_lowest_gap_is_tried_beside_the_tightest() -> None:
     """First fit is optimal here, and best fit is not; the budget is gone before other orders are tried."""
     rows = (
@@ -305,14 +332,15 @@ def test_a_thousand_buffers_take_what_the_budget_says(
     """About a second: it is counted, for a clock would count what else the machine does."""
     buffers = many(1000, longest, shrinking=shrinking)
     compared = 0
-    fit = arena_search._fit
+    fit = arena_fit.fit
 
     def counted(problem: ArenaProblem, i: int, placed: list[int], *rest: Any) -> int:
         nonlocal compared
         compared += len(placed)
         return fit(problem, i, placed, *rest)
 
-    monkeypatch.setattr(arena_search, "_fit", counted)
+    for module in (arena_fit, arena_search):
+        monkeypatch.setattr(module, "fit", counted)
     check(plan(buffers), buffers, [])
     assert len(buffers) < compared < BUDGET * 1.1
 

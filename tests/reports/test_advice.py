@@ -10,6 +10,7 @@ from support.tools import ROOT
 
 from edgekit import Graph, convert, quantize_model, run
 from edgekit.codegen.library_map import library_map
+from edgekit.codegen.lowering import compact_weights
 from edgekit.codegen.program import compile_graph
 from edgekit.core import target
 from edgekit.core.ir import MeasuredTensor
@@ -80,7 +81,7 @@ def test_the_output_of_a_model_keeps_its_channels(floats: Graph) -> None:
 
 
 def test_floats_have_no_format_to_leave(floats: Graph) -> None:
-    kinds: tuple[Kind, ...] = ("int4", "float")
+    kinds: tuple[Kind, ...] = ("int4", "int16", "float")
     assert changes(floats, M4, [(name, kind) for name in layers(floats) for kind in kinds]) == {}
 
 
@@ -112,6 +113,52 @@ def test_weights_of_4_bits_are_those_of_8_coarser(integers: Graph, x: np.ndarray
         # Of the weights half of the bytes, of the biases none.
         found = changes(integers, M4, [(name, "int4")])[name, "int4"]
         assert found.weight_bytes <= -(w.size // 2) + 8
+
+
+def test_int16_is_what_a_layer_reads_and_gives(integers: Graph, x: np.ndarray) -> None:
+    """With the same weights, and biases of a finer scale; what other operators read stays as it is."""
+    expected = [(False, True), (True, False), (False, False), (False, False)]
+    for name, wide in zip(layers(integers), expected, strict=True):
+        node = integers.producer(name)
+        assert node is not None
+        tensors = node.inputs[0], name
+        if not any(wide):
+            assert not [*VARIANTS["int16"](Network.of(integers), name, M4)]
+            continue
+        made = variant(integers, name, "int16")
+        assert [made.type(tensor).dtype is DType.S16 for tensor in tensors] == [*wide]
+        assert [made.type(n).dtype for n in node.inputs[1:]] == [DType.S8, DType.S32]
+        assert noise(integers, made, x) > 35, name
+
+
+def test_another_kernel_trades_flash_for_time(integers: Graph) -> None:
+    """Small weights where they were large, and large ones where they were small; results are the same."""
+    names = layers(integers)
+    small = changes(integers, M4, [(name, "kernel") for name in names])
+    large = changes(integers, M4, [(name, "kernel") for name in names], compact=names)
+    assert small
+    assert small.keys() == large.keys()
+    for key, one in small.items():
+        other = large[key]
+        assert one.what.endswith("with smaller weights")
+        assert other.what.endswith("with larger weights")
+        assert one.weight_bytes == -other.weight_bytes < 0
+        assert one.instructions == -(other.instructions or 0) > 0
+
+
+def test_a_library_is_planned_as_it_was_built(integers: Graph) -> None:
+    """A change to a layer does not change which other layers have small weights."""
+    name = layers(integers)[1]
+    compact = compact_weights.fit(integers, M4, optimize="size").compact
+    for kind in ("kernel", "int4"):
+        (change,) = changes(integers, M4, [(name, kind)], compact=compact).values()
+        before = compile_graph(integers, M4, compact=compact).library_weight_bytes
+        after = (
+            compile_graph(integers, M4, compact=compact ^ {name})
+            if kind == "kernel"
+            else compile_graph(variant(integers, name, kind), M4, compact=compact)
+        )
+        assert change.weight_bytes == after.library_weight_bytes - before
 
 
 VERDICTS: Mapping[str, tuple[str, dict[str, int], str]] = {
@@ -171,9 +218,23 @@ def test_the_layers_of_least_signal_to_noise_come_from_quantization(integers: Gr
     order = sorted(range(len(found.layers)), key=lambda i: -least.values[i])
     assert least.layers() == order[:3]
     assert {found.layers[order[0]].operator, found.layers[order[1]].operator} == {"Dequantize", "Softmax"}
-    made = advice(found, [least], {wanted(found, [least])[0]: Change("float32", 12, 0, None)})
-    assert made[0].entries[0].change == "float32: +12 B of weights"
-    assert made[0].entries[1].change == ""
+    cheap, good = (wanted(found, [least])[i] for i in range(2))
+    assert (cheap[1], good[1]) == ("int16", "float")
+    made = advice(found, [least], {good: Change("float32", 12, 0, None), cheap: Change("int16", 8, 0, None)})
+    assert made[0].entries[0].changes == ("int16: +8 B of weights", "float32: +12 B of weights")
+    assert made[0].entries[1].changes == ()
+
+
+def test_changes_that_say_nothing_are_left_out() -> None:
+    """What saves nothing of what a list is about, and formats that take no less than a better one."""
+    found = library(residual(3), 12)
+    time, flash = rankings(found, M4, [x.macs for x in found.layers], "instructions", None, None)
+    slower, faster = Change("slower", -8, 0, 5), Change("faster", 8, 0, -5)
+    assert time.worth([slower, faster]) == [faster]
+    assert flash.worth([slower, faster]) == [slower]
+    least = replace(flash, saves="")
+    assert least.worth([Change("int16", 9, 9, 9), Change("float32", 9, 9, 8)]) == [Change("float32", 9, 9, 8)]
+    assert len(least.worth([Change("int16", 8, 9, 9), Change("float32", 9, 9, 8)])) == 2
 
 
 def test_more_quality_is_asked_for_than_the_outputs_have(integers: Graph) -> None:
