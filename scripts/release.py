@@ -39,6 +39,9 @@ def prepared(folder: Path, version: str, date: str) -> dict[str, str]:
     changes = files["CHANGELOG.md"]
     if f"\n## {version} - " in changes:
         raise ValueError(f"CHANGELOG.md has {version} already")
+    news = changes.partition("\n## Unreleased\n")[2].partition("\n## ")[0]
+    if "\n### Highlights\n\n- " not in news:
+        raise ValueError("CHANGELOG.md has no '### Highlights' below '## Unreleased': write ten at most")
     files["CHANGELOG.md"] = _set(
         changes, r"(?m)(^## Unreleased\n)()", f"\n## {version} - {date}\n", "CHANGELOG.md"
     )
@@ -61,7 +64,12 @@ def main() -> int:
         if not re.fullmatch(r"\d+\.\d+\.\d+", given.prepare):
             parser.error(f"{given.prepare} is no version such as 1.2.3")
         today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
-        for name, text in prepared(ROOT, given.prepare, today).items():
+        try:
+            files = prepared(ROOT, given.prepare, today)
+        except ValueError as error:
+            print(f"error: {error}", file=sys.stderr)
+            return 1
+        for name, text in files.items():
             (ROOT / name).write_text(text, encoding="utf-8")
     version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
     tag = given.tag or f"v{version}"

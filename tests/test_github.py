@@ -220,7 +220,8 @@ def test_one_command_publishes_a_release(tmp_path: Path) -> None:
         shutil.copy(ROOT / "scripts" / name, clone / "scripts" / name)
     (clone / "pyproject.toml").write_text('[project]\nname = "x"\nversion = "0.1.0"\n')
     (clone / "CITATION.cff").write_text('version: 0.1.0\ndate-released: "2026-11-22"\n')
-    (clone / "CHANGELOG.md").write_text("# Changelog\n\n## Unreleased\n\n- News\n\n## 0.1.0 - 2026-11-22\n")
+    news, before = "### Highlights\n\n- News\n", "## 0.1.0 - 2026-11-22\n"
+    (clone / "CHANGELOG.md").write_text(f"# Changelog\n\n## Unreleased\n\n{news}\n{before}")
     git(clone, "add", "--all")
     git(clone, "commit", "--message", "Begin")
 
@@ -239,8 +240,14 @@ def test_one_command_publishes_a_release(tmp_path: Path) -> None:
     assert git(origin, "log", "-1", "--format=%s", "v0.2.0") == "Release 0.2.0"
     assert 'version = "0.2.0"' in git(origin, "show", "v0.2.0:pyproject.toml")
     changes = git(origin, "show", "v0.2.0:CHANGELOG.md")
-    assert re.search(r"## Unreleased\n\n## 0\.2\.0 - \d{4}-\d\d-\d\d\n\n- News\n", changes)
-    assert release("0.2.0").returncode != 0
+    assert re.search(rf"## Unreleased\n\n## 0\.2\.0 - \d{{4}}-\d\d-\d\d\n\n{news}\n{before.strip()}", changes)
+    # Neither a version that there is, nor one without highlights.
+    for version, complaint in (("0.2.0", "has 0.2.0 already"), ("0.3.0", "no '### Highlights'")):
+        refused = release(version)
+        assert refused.returncode == 1
+        assert refused.stderr.startswith("error: CHANGELOG.md has ")
+        assert complaint in refused.stderr
+        assert git(clone, "status", "--porcelain") == ""
 
 
 def git(folder: Path, *words: str) -> str:
