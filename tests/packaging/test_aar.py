@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support import generated
 from support.android_packages import FAST, check_runs, runs
 from support.language_packages import CLASSES, check_answer, made, ran, several, small, stream
 from support.tools import require, require_module
@@ -168,7 +169,7 @@ def test_java_of_the_archive_gives_the_numbers_of_the_simulator(
 def compiled(inside: Path, folder: Path, *programs: object) -> tuple[str, ...]:
     """The command that runs programs with an archive."""
     jar = str(inside / "classes.jar")
-    ran(require("javac"), f"-J{FAST}", "-cp", jar, "-d", "programs", *programs, folder=folder)
+    generated.compiled(folder, "javac", f"-J{FAST}", "-cp", jar, "-d", "programs", *map(str, programs))
     library = f"-Djava.library.path={inside / 'jni/x86_64'}"
     return (require("java"), FAST, "-Xcheck:jni", library, "-cp", f"{jar}:programs")
 

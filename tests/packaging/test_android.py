@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from support import integer_ports
+from support import generated, integer_ports
 from support.android_packages import FAST, check_runs, runs
 from support.language_packages import (
     CLASSES,
@@ -58,8 +58,7 @@ fun main(paths: Array<String>) {{
 
 def compiled(package: Path, *programs: str, by_cmake: bool = False) -> tuple[str, ...]:
     """The command that runs a program, but for its class. CMake builds the library as Gradle lets it."""
-    javac = require("javac")
-    headers = Path(javac).resolve().parents[1] / "include"
+    headers = Path(require("javac")).resolve().parents[1] / "include"
     flags = ["-Wall", "-Wextra", "-Wconversion", "-Werror", f"-I{headers}", f"-I{headers / 'linux'}"]
     if by_cmake:
         given = f"-DCMAKE_C_FLAGS={' '.join(flags)}"
@@ -69,10 +68,10 @@ def compiled(package: Path, *programs: str, by_cmake: bool = False) -> tuple[str
         (package / "build").mkdir()
         flags += ["-shared", "-fPIC", "-Ic", "-o", f"{package}/build/lib{package.name}_model.so"]
         sources = [f"c/{package.name}{end}.c" for end in ("", "_weights", "_selftest")]
-        ran(require("gcc"), *flags, "jni.c", *sources, folder=package / "src/main/cpp")
+        generated.compiled(package / "src/main/cpp", "gcc", *flags, "jni.c", *sources)
     (model,) = package.glob("src/main/java/edgekit/*/Model.java")
     strict = ("--release=11", "-Xlint:all", "-Werror")
-    ran(javac, f"-J{FAST}", *strict, "-d", "classes", model, *programs, folder=package)
+    generated.compiled(package, "javac", f"-J{FAST}", *strict, "-d", "classes", str(model), *programs)
     return (require("java"), FAST, "-Xcheck:jni", "-Djava.library.path=build", "-cp", "classes")
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from support import integer_ports
+from support import generated, integer_ports
 from support.language_packages import (
     CLASSES,
     Steps,
@@ -127,14 +127,13 @@ def runs(program: Program) -> str:
 def compiled(package: Path, *program: str) -> str:
     """A program with the assembly and the library of the package beside it, as the projects put them."""
     require("mono")
-    mcs = require("mcs")
     strict = ("-langversion:7", "-warnaserror", "-warn:4")
     name = package.name
-    documentation = f"-doc:{name}.xml"
-    ran(mcs, *strict, "-target:library", documentation, f"-out:{name}.dll", "Model.cs", folder=package)
-    ran(mcs, *strict, "-out:program.exe", f"-r:{name}.dll", *program, folder=package)
-    (library,) = package.glob("runtimes/linux-*/native/*.so")
-    shutil.copy(library, package)
+    library = ("-target:library", f"-doc:{name}.xml", f"-out:{name}.dll")
+    generated.compiled(package, "mcs", *strict, *library, "Model.cs")
+    generated.compiled(package, "mcs", *strict, "-out:program.exe", f"-r:{name}.dll", *program)
+    (native,) = package.glob("runtimes/linux-*/native/*.so")
+    shutil.copy(native, package)
     return "program.exe"
 
 

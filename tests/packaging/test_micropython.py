@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from support import integer_ports
+from support import generated, integer_ports
 from support.language_packages import CLASSES, Steps, check_ranked, made, ran, ranked, several, small, stream
-from support.tools import ROOT, require
+from support.tools import ROOT
 
 from edgekit.codegen.packages._language import Language
 from edgekit.codegen.program import Program
@@ -23,7 +23,7 @@ def compiled(package: Path) -> Path:
     listed = (package / "micropython.mk").read_text()
     sources = [line.strip(" \\") for line in listed.splitlines() if line.endswith(".c \\")]
     flags = [*STRICT, f"-I{STANDIN}", "-Ic", "-o", str(package / "drive")]
-    ran(require("gcc"), *flags, "module.c", *sources, STANDIN / "drive.c", folder=package)
+    generated.compiled(package, "gcc", *flags, "module.c", *sources, str(STANDIN / "drive.c"))
     return package / "drive"
 
 

@@ -5,6 +5,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from support import object_cache
 from support.tools import ROOT, require
 
 PAGE = ROOT / "docs" / "misra.md"
@@ -41,10 +42,15 @@ def findings(folder: Path, names: Sequence[str], platform: str) -> list[tuple[st
     """What breaks a rule in these files and what they include: rule, file, line."""
     options = ("--std=c99", "--addon=misra", "--enable=style", "-q", "-I.", f"--platform={platform}")
     command = [require("cppcheck"), *options, "--template={file}:{line}:{id}", *names]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "internalError" not in done.stderr, done.stderr
-    return sorted({(m[3], m[1], int(m[2])) for m in _FINDING.finditer(done.stderr)})
+
+    def run() -> str:
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "internalError" not in done.stderr, done.stderr
+        return done.stderr
+
+    said = object_cache.remembered(command, folder, run)
+    return sorted({(m[3], m[1], int(m[2])) for m in _FINDING.finditer(said)})
 
 
 def deviations(page: str) -> Mapping[str, Sequence[str]]:

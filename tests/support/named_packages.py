@@ -221,11 +221,11 @@ def _csharp(found: Packages, folder: Path) -> None:
     for number, place in enumerate(found):
         _numbered(place / "example/Classify.cs", number, folder)
     texts = [*(place / "Model.cs" for place in found), *sorted(folder.glob("Classify*.cs"))]
-    ran(require("mcs"), *strict, "-target:library", "-doc:all.xml", "-out:all.dll", *texts, folder=folder)
+    compiled(folder, "mcs", *strict, "-target:library", "-doc:all.xml", "-out:all.dll", *map(str, texts))
     place, program = list(found.items())[-1]
     (library,) = place.glob("runtimes/*/native/*")
     (place / "example" / library.name).write_bytes(library.read_bytes())
-    ran("mcs", "-out:example/classify.exe", "Model.cs", "example/Classify.cs", folder=place)
+    compiled(place, "mcs", "-out:example/classify.exe", "Model.cs", "example/Classify.cs")
     given = [place / "example/sample" / name for name in _samples(program)]
     _right(ran(require("mono"), "example/classify.exe", *given, folder=place), program)
 
@@ -235,7 +235,7 @@ def _android(found: Packages, folder: Path) -> None:
     for number, place in enumerate(found):
         _numbered(place / "example/Classify.java", number, folder)
     texts = [*(next(place.rglob("Model.java")) for place in found), *sorted(folder.glob("Classify*.java"))]
-    ran(require("javac"), f"-J{FAST}", "-Xlint:all", "-Werror", "-d", "classes", *texts, folder=folder)
+    compiled(folder, "javac", f"-J{FAST}", "-Xlint:all", "-Werror", "-d", "classes", *map(str, texts))
     for place, program in found.items():
         cpp = place / "src/main/cpp"
         flags = [*_STRICT, *(f"-I{path}" for path in (cpp / "c", include, include / "linux"))]
