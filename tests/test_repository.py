@@ -226,6 +226,12 @@ def product() -> tuple[Path, ...]:
 
 
 @cache
+def catching() -> tuple[Path, ...]:
+    """Of these, those that catch exceptions."""
+    return tuple(path for path in product() if "except" in path.read_text(encoding="utf-8"))
+
+
+@cache
 def own_exceptions() -> frozenset[str]:
     """The classes of exceptions whose text EdgeKit writes."""
     bases = {
@@ -245,7 +251,11 @@ def is_own(caught: ast.expr | None) -> bool:
     return all(kind and ast.unparse(kind).rpartition(".")[2] in own_exceptions() for kind in kinds)
 
 
-@pytest.mark.parametrize("path", product(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_files_that_show_foreign_texts_catch_exceptions() -> None:
+    assert SHOWN.keys() <= {str(path.relative_to(ROOT)) for path in catching()}
+
+
+@pytest.mark.parametrize("path", catching(), ids=lambda path: str(path.relative_to(ROOT)))
 def test_no_message_carries_the_text_of_a_foreign_exception(path: Path) -> None:
     """Users read what EdgeKit wrote: an exception goes into a message by `reason_of`, or by its position."""
     faults = [
