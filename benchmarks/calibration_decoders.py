@@ -96,6 +96,12 @@ def rows_and_groups(net: Layers) -> None:
         _rows(net, DType.S8, inputs, 32, DType.F16)
 
 
+def rows_with_other_scales(net: Layers) -> None:
+    inputs = net.channels(256)
+    for kind, scales in ((DType.S8, DType.BF16), (DType.S4, DType.F32), (DType.S4, DType.BF16)):
+        _rows(net, kind, inputs, 32, scales)
+
+
 def _rows(net: Layers, kind: DType, inputs: int, group: int, scales: DType) -> None:
     outputs = net.channels(256)
     rows = min(net.pick(1, 1, 2, 5, 8), max(MAX_PRODUCTS // (inputs * outputs), 1))
@@ -124,3 +130,4 @@ def numbers_of_a_run(net: Layers) -> None:
 DECODERS = (root_mean_square, gates, turned_heads, written_rows, attended_rows, attended_integers)
 ROWS = (rows_of_integers, rows_and_groups)
 RUNS = (numbers_of_a_run,)
+OTHER_SCALES = (rows_with_other_scales,)

@@ -30,6 +30,7 @@ class Layers:
     inputs: list[str] = field(default_factory=list)
     outputs: list[str] = field(default_factory=list)
     states: list[State] = field(default_factory=list)
+    weights_are: str = ""  # integers: the `least` ones, too, or all `light`, or `alike` in their scale
 
     def __post_init__(self) -> None:
         self.rng = np.random.default_rng(self.seed)
@@ -85,6 +86,13 @@ class Layers:
         most = 7 if kind is DType.S4 else 127
         w = self.rng.integers(-most, most + 1, (outputs, *shape)).astype(kind.numpy)
         sizes = self.rng.uniform(0.1, 1) * self.rng.uniform(0.5, 1, outputs) / most / w[0].size ** 0.5
+        match self.weights_are:
+            case "least":
+                w.flat[0] = -most - 1
+            case "light":
+                w //= 2
+            case "alike":
+                w, sizes = w // 2, np.full_like(sizes, sizes[0])
         scales = tuple(float(np.float32(s)) for s in sizes)
         bias = self.rng.integers(-999, 999, outputs).astype(np.int32 if self.is_integer else np.float32)
         return self.constant(w, Quant(scales, (0,) * outputs, 0, self.rounding)), self.constant(bias)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import wraps
 
 import numpy as np
 
@@ -91,6 +92,17 @@ def patches(net: Layers) -> None:
     height, width = net.image(3 * k * k, k * k * 3 * outputs)
     image = net.builder.add(Transpose((0, 2, 3, 1)), net.x(1, 3, k * height, k * width))[0]
     net.add(Conv2d((k, k), dtype=net.dtype), image, *net.weights(outputs, k, k, 3))
+
+
+def large_convolution(net: Layers) -> None:
+    """As many products as kernels for matrices are for."""
+    outputs, op = net.pick(32, 48), Conv2d((1, 1), _pads(3, 3, (1, 1)), dtype=net.dtype)
+    net.add(op, net.x(1, 12, 12, 32), *net.weights(outputs, 3, 3, 32))
+
+
+def large_patches(net: Layers) -> None:
+    image = net.builder.add(Transpose((0, 2, 3, 1)), net.x(1, 3, 80, 80))[0]
+    net.add(Conv2d((8, 8), dtype=net.dtype), image, *net.weights(64, 8, 8, 3))
 
 
 def residual(net: Layers) -> None:
@@ -338,6 +350,16 @@ def _recurrent(net: Layers, op: Lstm | Gru | Rnn) -> None:
     net.outputs.append(net.builder.add(op, net.input(sums), weights, *operands, quant=results)[0])
 
 
+def whose_weights_are(kind: str, family: Family) -> Family:
+    @wraps(family)
+    def drawn(net: Layers) -> None:
+        net.weights_are = kind
+        family(net)
+        net.weights_are = ""
+
+    return drawn
+
+
 LAYERS: tuple[Family, ...] = (convolution, pixels, in_groups, depthwise, depthwise_of_any_size)
 LAYERS += (filters_of_one_channel, dense, dense_of_rows, dense_of_many, transposed, image_in_planes, patches)
 OTHERS: tuple[Family, ...] = (pool, mean_of_image, mean, pair, joined, moved, activation, softmax, slopes)
@@ -351,3 +373,7 @@ INT16: tuple[Family, ...] = (joined, moved, pool, pair)
 COMMON: tuple[Family, ...] = (pixels, pixels, dense, convolution, depthwise)
 COMMON += (convolution_of_blocks, residual_of_blocks, first_convolution, first_convolution)
 PRUNED: tuple[Family, ...] = (pruned_pixels, pruned_dense)
+# Which few networks have, and without which some kernels were of no layer.
+RARE: tuple[Family, ...] = (large_convolution, large_patches)
+RARE += tuple(whose_weights_are("least", f) for f in (convolution, dense, depthwise, depthwise_of_any_size))
+RARE += tuple(whose_weights_are(kind, dense) for kind in ("alike", "light"))

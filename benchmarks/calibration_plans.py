@@ -41,4 +41,8 @@ PLANS: Sequence[Plan] = (
     ((_F32, _F32, _F32), "E", layers.SPECIAL),
     ((_F32, DType.BF16, _F32), "E", layers.SPECIAL[:-1]),
     ((_F32, DType.F16, _F32), "E", layers.SPECIAL[:-1]),
+    # What few networks have.
+    ((_S8, _S8, _S8), "E", layers.RARE),
+    ((_S8, _S8, _S8), "tfl", layers.RARE),
+    ((_F32, _F32, _F32), "E", decoders.OTHER_SCALES),
 )

@@ -1,7 +1,7 @@
 """The selected kernel takes the fewest instructions: random layers, counted with each kernel that fits."""
 
 from collections.abc import Iterator
-from itertools import combinations
+from itertools import chain, combinations
 
 import pytest
 from support import speed
@@ -11,12 +11,18 @@ from support.tools import missing
 from support.touched import is_touched
 
 from benchmarks.calibration_plans import PLANS
-from benchmarks.kernel_layers import Layer, counted, fitting, graph
+from benchmarks.kernel_layers import Layer, counted, fitting, graph, some_compact
 from edgekit.codegen.cost.layer_costs import countable
 from edgekit.codegen.kernels.kernel_files import Variant, all_variants
+from edgekit.codegen.kernels.sources import variant_of
+from edgekit.codegen.kernels.variants import competing
+from edgekit.codegen.lowering.lower import lower
+from edgekit.core import target as targets
+from edgekit.core.ops import Call
 
 WORST = 1.10  # times the best
 _TOGETHER = 6  # layers of a program
+_MOST_SEEDS = 30  # of layers without which a kernel is of no use
 _FIRST = 700  # seeds below are those of fits and of benchmarks/kernel_choice.py
 
 
@@ -75,6 +81,28 @@ def test_fresh_layers_of_a_touched_instruction_set(name: str) -> None:
     found = [each for seed in (first, first + 1) for each in offs(name, _FIRST + seed, seed % len(PLANS))]
     assert found
     assert len(far(found)) < 2, "\n".join(far(found))
+
+
+def selected(name: str, seed: int, plan: int) -> tuple[set[str], set[str]]:
+    """The contracts of the calls of a plan, half of them with compact weights, and the kernels they take."""
+    target, network = targets.load(name), graph(seed, plan)
+    layers = lower(network, target, compact=some_compact(network, seed))
+    calls = [call for layer in layers for call in layer.steps if isinstance(call, Call)]
+    return {call.kernel for call in calls}, {variant_of(call, target).file for call in calls}
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_each_kernel_beside_which_others_fit_is_selected_for_some_layer(name: str) -> None:
+    """One that costs never select is dead code: delete it, or find out what its costs get wrong."""
+    missing = {v.file: {*v.kernels} for v in competing() if v.isa in OWN_SETS[name] and v.isa != "ref"}
+    plans = dict.fromkeys(reversed(range(len(PLANS))), frozenset(chain(*missing.values())))
+    for seed in range(_MOST_SEEDS):
+        for plan, contracts in plans.items():
+            if not contracts.isdisjoint(chain(*missing.values())):
+                known, files = selected(name, seed, plan)
+                plans[plan] = frozenset(known)
+                missing = {file: own for file, own in missing.items() if file not in files}
+    assert not missing, f"{', '.join(missing)}: no layer of {_MOST_SEEDS} seeds takes them"
 
 
 def test_what_a_change_touches() -> None:

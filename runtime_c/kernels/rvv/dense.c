@@ -21,9 +21,7 @@
  * @as rvv/dense.f16 W=f16 fm8=fm4 f32=f16 @order rows 16 5
  * @work calls 990, positions 22, products by 32 outputs 0.605, weights 2.27 */
 /* Fully connected layer of floats with weights of 16 bits, for one row or two.
- * @as rvv/dense.bf16_rows2 W=bf16 f32=bf16 @work positions 1.69, products by 64 outputs 0.593
- * @as rvv/dense.f16_rows2 W=f16 f32=f16
- * @work calls 1870, positions 39.2, products by 64 outputs 1.49, weights 2.75 */
+ * @as rvv/dense.bf16_rows2 W=bf16 f32=bf16 @work positions 1.69, products by 64 outputs 0.593 */
 /* Fully connected layer of floats with weights of bytes: scales are in place of what is added. Up to five rows, as many
  * outputs as four vector registers hold.
  * @as rvv/dense_scaled W=s8 fm8=fm4 f32=s8 @order rows 16 5
