@@ -60,6 +60,9 @@ def compiled(package: Path, *programs: str, by_cmake: bool = False) -> tuple[str
     """The command that runs a program, but for its class. CMake builds the library as Gradle lets it."""
     headers = Path(require("javac")).resolve().parents[1] / "include"
     flags = ["-Wall", "-Wextra", "-Wconversion", "-Werror", f"-I{headers}", f"-I{headers / 'linux'}"]
+    (model,) = package.glob("src/main/java/edgekit/*/Model.java")
+    strict = ("--release=11", "-Xlint:all", "-Werror")
+    generated.compiled(package, "javac", f"-J{FAST}", *strict, "-d", "classes", str(model), *programs)
     if by_cmake:
         given = f"-DCMAKE_C_FLAGS={' '.join(flags)}"
         ran(require("cmake"), "-S", "src/main/cpp", "-B", "build", given, folder=package)
@@ -69,9 +72,6 @@ def compiled(package: Path, *programs: str, by_cmake: bool = False) -> tuple[str
         flags += ["-shared", "-fPIC", "-Ic", "-o", f"{package}/build/lib{package.name}_model.so"]
         sources = [f"c/{package.name}{end}.c" for end in ("", "_weights", "_selftest")]
         generated.compiled(package / "src/main/cpp", "gcc", *flags, "jni.c", *sources)
-    (model,) = package.glob("src/main/java/edgekit/*/Model.java")
-    strict = ("--release=11", "-Xlint:all", "-Werror")
-    generated.compiled(package, "javac", f"-J{FAST}", *strict, "-d", "classes", str(model), *programs)
     return (require("java"), FAST, "-Xcheck:jni", "-Djava.library.path=build", "-cp", "classes")
 
 
