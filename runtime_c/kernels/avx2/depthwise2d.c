@@ -12,11 +12,15 @@
  * @as avx2/depthwise2d.bf16 W=bf16 f32=bf16 @pack w: O/8! H WI/2! o8 wi2
  * @work product vectors 1.84, result vectors 4.2, rows 3.65
  * @as avx2/depthwise2d.f16 W=f16 f32=f16
- * @work calls 44.2, product vectors 1.68, result vectors 3.05, weight vectors 1.81
- * @as avx512/depthwise2d.bf16 W=bf16 f32=bf16 @pack w: O/16! H WI/2! o16 wi2 @work padded products 1
- * @as avx512/depthwise2d.f16 W=f16 f32=f16 @pack w: O/16! H W I o16 @work padded products 1 */
+ * @work calls 44.2, product vectors 1.68, result vectors 3.05, weight vectors 1.81 */
 /* Depthwise convolution with AVX-512.
- * @as avx512/depthwise2d @pack w: O/16! H W I o16 @work padded products 1 */
+ * @as avx512/depthwise2d @pack w: O/16! H W I o16 @count vectors: batch * ((out_c + 15) // 16)
+ * @work product vectors 1.9, result vectors 3.98 */
+/* Depthwise convolution of floats with weights of 16 bits, with AVX-512.
+ * @as avx512/depthwise2d.bf16 W=bf16 f32=bf16 like avx512/depthwise2d @pack w: O/16! H WI/2! o16 wi2
+ * @work product vectors 1.89, rows 33.5
+ * @as avx512/depthwise2d.f16 W=f16 f32=f16 like avx512/depthwise2d
+ * @work calls 305, product vectors 1.94, result vectors 3.17 */
 #include "edgekit/contracts/depthwise2d.h"
 #include "edgekit/loops/image_f32.h"
 

@@ -9,7 +9,11 @@
  * @count row tails: pairs * rows * (inner % 8 > 0)
  * @work row pairs 0.86, row steps 4.39, row tails 5.6, steps 4.91 */
 /* Matrix product of floats with transposed b.
- * @as avx512/matmul_nt, neon/matmul_nt, neon32/matmul_nt, riscvf/matmul_nt @work products 1 */
+ * @as neon/matmul_nt, neon32/matmul_nt, riscvf/matmul_nt @work products 1
+ * @as avx512/matmul_nt @count pairs: matrices * ((columns + 3) // 4)
+ * @count steps: tiles * ((inner + 15) // 16)
+ * @count row steps: pairs * rows * ((inner + 15) // 16)
+ * @count row tails: pairs * rows * (inner % 16 > 0) @work row pairs 44.6, row steps 1.32, steps 12.7 */
 #include "edgekit/contracts/matmul_nt.h"
 #include "edgekit/loops/matrices.h"
 

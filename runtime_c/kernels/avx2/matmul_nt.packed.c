@@ -7,9 +7,11 @@
  * @count product vectors: vectors * inner * rows
  * @count result vectors: vectors * rows
  * @work packed vectors 8.99, product vectors 2.65, result vectors 2.8 */
-/* Matrix product of floats with transposed b, of many rows, with AVX-512. Where sums are long, dot products are as fast.
- * @as avx512/matmul_nt.packed @when rows >= (32 if inner > 64 else 16) and inner <= 256
- * @scratch 4 * 64 * inner @split rows >= (32 if inner > 64 else 16) @work products 0.95 */
+/* Matrix product of floats with transposed b, of many rows, with AVX-512.
+ * @as avx512/matmul_nt.packed
+ * @scratch 4 * 64 * inner @split rows >= (32 if inner > 64 else 16)
+ * @count vectors: matrices * ((columns + 15) // 16)
+ * @work packed vectors 19.4, product vectors 1.29, result vectors 7.71 */
 #include "edgekit/contracts/matmul_nt.h"
 #include "edgekit/loops/matrices.h"
 
