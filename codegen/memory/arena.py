@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 from itertools import pairwise
 from math import gcd, inf
 
-from edgekit.codegen.memory.arena_problem import ArenaProblem
+from edgekit.codegen.memory.arena_problem import ArenaBound, ArenaProblem
 from edgekit.codegen.memory.arena_search import ArenaLayout, solve
 from edgekit.codegen.memory.arena_sweep import sweep
 
@@ -71,6 +71,7 @@ class ArenaPlan:
     offsets: dict[str, int]
     size: int  # bytes of the arena
     lower_bound: int  # bytes that no placement can do without
+    tight: tuple[int, int] = field(default=(0, 0), compare=False)  # from which to which step it takes these
     compared: int = field(default=0, compare=False)  # pairs of buffers that the search looked at
 
     @property
@@ -90,8 +91,9 @@ def plan(
     budget = BUDGET if budget is None else budget
     problems = _problems(buffers, shifts)
     # No group needs less than another group takes in any case: the most demanding ones come first.
-    problems.sort(key=lambda problem: -problem.bound)
-    size = proven = problems[0].bound if problems else 0
+    problems.sort(key=lambda problem: -problem.bound.bytes)
+    proven = problems[0].bound if problems else ArenaBound(0)
+    size = proven.bytes
     offsets = [0] * len(buffers)
     left = budget
     for past, problem in enumerate(problems):
@@ -102,11 +104,12 @@ def plan(
             layout = sweep([buffers[i] for i in problem.members], problem.bound, share)
         left += layout.unspent - share
         size = max(size, layout.size)
-        proven = max(proven, layout.proven)
+        proven = max(proven, layout.proven, key=lambda bound: bound.bytes)
         for member, offset in zip(problem.members, layout.offsets, strict=True):
             offsets[member] = offset
     found = {buffer.name: offsets[i] for i, buffer in enumerate(buffers)}
-    return ArenaPlan(found, size, proven, int(budget - left))
+    tight = proven.first, proven.last
+    return ArenaPlan(found, size, proven.bytes, tight, int(budget - left))
 
 
 @dataclass(frozen=True)
@@ -124,7 +127,7 @@ class _Search:
 def _content(problem: ArenaProblem) -> tuple[object, ...]:
     """All of a problem but the numbers that the caller gave the buffers."""
     return (
-        *(tuple(entries) for entries in (problem.sizes, problem.aligns, problem.spans)),
+        *(tuple(entries) for entries in (problem.sizes, problem.aligns, problem.spans, problem.steps)),
         tuple(tuple(others) for others in problem.near),
         tuple(tuple(crowd.items()) for crowd in problem.together),
         tuple(problem.closer.items()),
@@ -140,7 +143,7 @@ def _solved(search: _Search) -> ArenaLayout:
 
 def crowded(buffers: Sequence[ArenaBuffer], shifts: Sequence[InplaceShift] = ()) -> int:
     """Bytes that what is in use at one step needs at least: no plan needs less, and some need more."""
-    return max((problem.bound for problem in _problems(buffers, shifts)), default=0)
+    return max((problem.bound.bytes for problem in _problems(buffers, shifts)), default=0)
 
 
 @dataclass(frozen=True)
@@ -148,7 +151,7 @@ class _CrowdedBuffers:
     """Buffers of which too many are live at once to compare each with each."""
 
     members: list[int]
-    bound: int
+    bound: ArenaBound
 
 
 def _problems(
@@ -176,7 +179,9 @@ def _problems(
         if _pairs([buffers[i] for i in members]) > MAX_PAIRS:
             number = {member: i for i, member in enumerate(members)}
             named = {(number[o], number[i]): distance for (o, i), distance in own.items()}
-            found.append(_CrowdedBuffers(members, _bound_of_sums([buffers[i] for i in members], named)))
+            crowd = [buffers[i] for i in members]
+            steps = min(buffer.first for buffer in crowd), max(buffer.last for buffer in crowd)
+            found.append(_CrowdedBuffers(members, ArenaBound(_bound_of_sums(crowd, named), *steps)))
         else:
             found.append(_problem(buffers, members, own))
     return found
@@ -226,10 +231,12 @@ def _problem(
         live.append(i)
     for pair, distance in shifts.items():
         closer[pair] = min(distance, closer.get(pair, distance))
-    together = _crowds(own)
+    crowds = _crowds(own)
 
-    def among(live: Mapping[int, int]) -> dict[tuple[int, int], int]:
-        return {pair: shifts[pair] for i in live for pair in over.get(i, ()) if pair[1] in live}
+    def bound(step: int) -> ArenaBound:
+        live = crowds[step]
+        pairs = {pair: shifts[pair] for i in live for pair in over.get(i, ()) if pair[1] in live}
+        return ArenaBound(_bound(own, live, pairs), step, step)
 
     return ArenaProblem(
         members=members,
@@ -237,23 +244,20 @@ def _problem(
         aligns=[buffer.align for buffer in own],
         spans=[buffer.last - buffer.first + 1 for buffer in own],
         near=near,
-        together=together,
+        together=[*crowds.values()],
+        steps=[*crowds],
         closer={pair: distance for pair, distance in closer.items() if distance < own[pair[0]].size},
         overlaps=frozenset(shifts),
-        bound=max(
-            _bound(
-                own, live, {pair: shifts[pair] for i in live for pair in over.get(i, ()) if pair[1] in live}
-            )
-            for live in together
-        ),
+        bound=max(map(bound, crowds), key=lambda bound: bound.bytes),
     )
 
 
-def _crowds(buffers: Sequence[ArenaBuffer]) -> list[dict[int, int]]:
+def _crowds(buffers: Sequence[ArenaBuffer]) -> dict[int, dict[int, int]]:
     """What is in use at each step, in bytes of each buffer, but where that is part of what is in use at the
     step before or behind."""
     steps = {step for buffer in buffers for step in (buffer.first, *(step for step, _ in buffer.uses))}
-    crowds: list[dict[int, int]] = []
+    crowds: dict[int, dict[int, int]] = {}
+    before: dict[int, int] = {}
     live: list[int] = []
     coming = 0
     for step in sorted(steps):
@@ -262,10 +266,11 @@ def _crowds(buffers: Sequence[ArenaBuffer]) -> list[dict[int, int]]:
             live.append(coming)
             coming += 1
         crowd = {i: buffers[i].used(step, step) for i in live}
-        if crowds and _covers(crowd, crowds[-1]):
-            crowds[-1] = crowd
-        elif not crowds or not _covers(crowds[-1], crowd):
-            crowds.append(crowd)
+        if _covers(before, crowd):
+            continue
+        if crowds and _covers(crowd, before):
+            crowds.popitem()
+        crowds[step] = before = crowd
     return crowds
 
 

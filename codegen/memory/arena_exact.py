@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from math import gcd
 
 from edgekit.codegen.memory.arena_fit import greedy
-from edgekit.codegen.memory.arena_problem import ArenaProblem, SearchBudget, size_of
+from edgekit.codegen.memory.arena_problem import ArenaBound, ArenaProblem, SearchBudget, size_of
 
 # Branch and bound ends in good time up to about a dozen buffers, or where the bound is tight.
 EXACT_BUFFERS = 32
@@ -16,25 +16,29 @@ _WINDOW_BUDGET = 20_000
 _WINDOWS_SHARE = 0.25
 
 
-def proven_by_windows(problem: ArenaProblem, size: int, enough: int, meter: SearchBudget) -> int:
+def proven_by_windows(
+    problem: ArenaProblem, size: int, enough: int, meter: SearchBudget
+) -> ArenaBound | None:
     """Bytes that no layout can do without, where those are more than `enough`: what the buffers need that are
     live at a few steps in a row. One such window often has all that keeps a layout from being smaller."""
-    least, stop = enough, meter.left * (1 - _WINDOWS_SHARE)
+    found, least, stop = None, enough, meter.left * (1 - _WINDOWS_SHARE)
     for width in range(2, min(_MAX_WINDOW, len(problem.together)) + 1):
         for start in range(len(problem.together) - width + 1):
             if least >= size or meter.left <= stop:
-                return least
-            crowds = problem.together[start : start + width]
-            buffers = sorted(set().union(*crowds))
+                return found
+            end = start + width
+            buffers = sorted(set().union(*problem.together[start:end]))
             meter.left -= len(buffers)
             if len(buffers) > EXACT_BUFFERS:
                 continue
-            window = problem.window(crowds, buffers)
+            window = problem.window(start, end, buffers)
             first = min(greedy(window, least, meter), key=lambda offsets: size_of(window, offsets))
             exact = ExactSearch(window, first, least, meter)
-            if exact.size > least and exact.descend(0, -1, max(meter.left - _WINDOW_BUDGET, stop)):
-                least = max(least, exact.size)
-    return least
+            ended = exact.size > least and exact.descend(0, -1, max(meter.left - _WINDOW_BUDGET, stop))
+            if ended and exact.size > least:
+                least = exact.size
+                found = ArenaBound(least, window.steps[0], window.steps[-1])
+    return found
 
 
 class ExactSearch:

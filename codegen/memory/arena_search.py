@@ -11,7 +11,7 @@ from random import Random
 
 from edgekit.codegen.memory.arena_exact import EXACT_BUFFERS, ExactSearch, proven_by_windows
 from edgekit.codegen.memory.arena_fit import fit, greedy, place
-from edgekit.codegen.memory.arena_problem import ArenaProblem, SearchBudget, size_of
+from edgekit.codegen.memory.arena_problem import ArenaBound, ArenaProblem, SearchBudget, size_of
 
 # What swaps get of a budget before branch and bound, which often takes a hundred times as long.
 _FIRST_SWAPS = 1 / 32
@@ -21,7 +21,7 @@ _FIRST_SWAPS = 1 / 32
 class ArenaLayout:
     offsets: list[int]
     size: int
-    proven: int  # bytes that no layout can do without
+    proven: ArenaBound
     unspent: float
 
 
@@ -31,9 +31,9 @@ def solve(problem: ArenaProblem, enough: int, budget: float, limit: float = inf)
     meter = SearchBudget(budget)
     best = min(greedy(problem, enough, meter), key=lambda offsets: size_of(problem, offsets))
     proven = problem.bound
-    if (least := proven_by_windows(problem, size_of(problem, best), enough, meter)) > enough:
-        enough = proven = least
-    if proven > limit:
+    if higher := proven_by_windows(problem, size_of(problem, best), enough, meter):
+        enough, proven = higher.bytes, higher
+    if proven.bytes > limit:
         return ArenaLayout(best, size_of(problem, best), proven, meter.left)
     best = _swapped(problem, best, enough, meter, meter.left * (1 - _FIRST_SWAPS))
     if size_of(problem, best) > enough and len(best) <= EXACT_BUFFERS:
@@ -41,7 +41,7 @@ def solve(problem: ArenaProblem, enough: int, budget: float, limit: float = inf)
         ended = exact.descend(0, -1, spare=meter.left / 2)
         best = exact.best
         if ended and exact.size > enough:
-            enough = proven = exact.size
+            enough, proven = exact.size, ArenaBound(exact.size, problem.steps[0], problem.steps[-1])
     best = _swapped(problem, best, enough, meter, 0)
     return ArenaLayout(best, size_of(problem, best), proven, meter.left)
 

@@ -39,16 +39,23 @@ def with_moves(
     if quick.size <= near:
         return best, quick if quick.optimal else None
     size, planned = quick.lower_bound, None
+    proof = quick
     if size <= near:
-        size = (planned := _plan(best, sharing, align, BUDGET)).size
+        proof = planned = _plan(best, sharing, align, BUDGET)
+        size = planned.size
     while size - least > least // _WORTH:
         wanted = size - size // _WORTH
-        trials = [_moved(best, step, sharing) for step in _candidates(best, sharing)]
-        sizes = [_plan(trial, sharing, align, _BUDGET, wanted).size for trial in trials]
+        steps = _candidates(best, sharing)
+        if proof.lower_bound > wanted:  # by steps that a move elsewhere leaves as they are
+            steps = [step for step in steps if proof.tight[0] <= step + 1 <= proof.tight[1]]
+        trials = [_moved(best, step, sharing) for step in steps]
+        plans = [_plan(trial, sharing, align, _BUDGET, wanted) for trial in trials]
+        sizes = [plan.size for plan in plans]
         if min(sizes, default=size) > wanted:
             break
         size, planned = min(sizes), None
-        best = trials[sizes.index(size)]
+        at = sizes.index(size)
+        best, proof = trials[at], plans[at]
         least = crowded(buffers_of(best, sharing, align), shifts_of(best, sharing))
     return best, planned
 

@@ -94,6 +94,20 @@ def check(result: ArenaPlan, buffers: list[ArenaBuffer], shifts: list[InplaceShi
     assert result.optimal == (result.lower_bound == result.size)
 
 
+@settings(deadline=None)
+@given(shifted(8))
+def test_the_buffers_of_the_tight_steps_need_the_lower_bound(
+    case: tuple[list[ArenaBuffer], list[InplaceShift]],
+) -> None:
+    buffers, shifts = case
+    found = plan(buffers, shifts=shifts)
+    first, last = found.tight
+    live = [b for b in buffers if b.first <= last and first <= b.last]
+    names = {b.name for b in live}
+    among = [shift for shift in shifts if {shift.output, shift.input} <= names]
+    assert plan(live, shifts=among).size >= found.lower_bound
+
+
 def first_fit(buffers: list[ArenaBuffer]) -> int:
     offsets: dict[str, int] = {}
     for k, buffer in enumerate(buffers):

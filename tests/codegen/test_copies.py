@@ -1,5 +1,7 @@
 """Tensors that are copied to another place, where the arena shrinks much by that."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +10,11 @@ from support.chains import Chain
 from support.node_suite import SANITIZE
 from support.tools import require
 
+from edgekit.codegen.memory import copies
 from edgekit.codegen.memory import planner as planning
+from edgekit.codegen.memory.arena import plan
+from edgekit.codegen.memory.lifetimes import Scheduled
+from edgekit.codegen.memory.sharing import Sharing
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.core import target
 from edgekit.core.ops.activations import Sigmoid
@@ -18,14 +24,16 @@ from edgekit.core.simulate import random_inputs, run
 from edgekit.onnx_backend import compile_programs
 
 
-def chain(channels: int) -> Program:
+def chain(channels: int, further: int = 0) -> Program:
     """The first result starts a little before its input, at the foot of the arena, and becomes another there;
-    the next has twice as many bytes, and starts as far before that."""
+    the next has twice as many bytes, and starts as far before that. Smaller layers follow."""
     made = Chain(0, (1, 48, 48, 3))
     made.layer(Conv2d((2, 2), (0, 0, 1, 1)), channels, 3, 3, 3)
     made.add(Sigmoid())
     made.layer(Conv2d(), 2 * channels, 1, 1, channels)
     made.add(Pool2d("mean", (4, 4), (4, 4)))
+    for _ in range(further):
+        made.layer(Conv2d((1, 1), (1, 1, 1, 1)), 2 * channels, 3, 3, 2 * channels)
     return compile_graph(made.done("chain"), target.load("host"), "arena")
 
 
@@ -46,3 +54,20 @@ def test_a_tensor_is_copied_where_the_arena_shrinks_much_by_that(
 @pytest.mark.parametrize("channels", [2, 24])
 def test_no_tensor_is_copied_for_little(channels: int) -> None:
     assert "copy_s8" not in [line.kernel.name for line in chain(channels).lines]
+
+
+def test_moves_are_tried_only_at_the_steps_that_need_so_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At others they cannot help: to try all finds the same."""
+    tried: list[int] = []
+    moved = copies._moved
+
+    def counted(calls: Sequence[Scheduled], step: int, sharing: Sharing) -> list[Scheduled]:
+        tried.append(step)
+        return moved(calls, step, sharing)
+
+    monkeypatch.setattr(copies, "_moved", counted)
+    program, few = chain(8, further=4), len(tried)
+    everywhere = (0, len(program.lines))
+    monkeypatch.setattr(copies, "plan", lambda *args, **how: replace(plan(*args, **how), tight=everywhere))
+    assert chain(8, further=4).arena.offsets == program.arena.offsets
+    assert len(tried) - few > few + 2
