@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from itertools import accumulate
+from math import inf
 
 from edgekit.codegen.lowering.regions import reads
 from edgekit.codegen.lowering.row_calls import (
@@ -72,6 +75,9 @@ class ChainFinder:
     ends: Mapping[str, int] = field(init=False)  # results of which only so many last bytes are read
     _sharing: Sharing = field(init=False)
     _readers: dict[str, list[int]] = field(init=False)  # by tensor
+    _needed: list[float] = field(init=False)  # the last layer that reads the whole result of each one
+    _begun: list[int] = field(init=False)  # bytes of what comes to be before each layer
+    _left: list[int] = field(init=False)  # bytes that layers find there
 
     def __post_init__(self) -> None:
         self._sharing = Sharing(self.graph, self.layers, self.ports)
@@ -82,6 +88,11 @@ class ChainFinder:
         self.ends = last_rows(self.graph, self.layers)
         self.lifetimes = self._lifetimes()
         self.axes = [row_axis(layer, self.target) for layer in self.layers]
+        self._needed = [self._last_reader(i) for i in range(len(self.layers))]
+        numbers, lives = range(len(self.layers)), self.lifetimes.values()
+        begun = (sum(life.bytes for life in lives if life.first == i) for i in numbers)
+        self._begun = [*accumulate(begun, initial=0)]
+        self._left = [sum(life.at(i) for life in lives if life.first < i) for i in numbers]
 
     def _lifetimes(self) -> dict[str, Lifetime]:
         touched: dict[str, list[int]] = {}
@@ -119,37 +130,25 @@ class ChainFinder:
 
     def chain(self, start: int, end: int, period: int) -> Chain | None:
         """The layers from start to end as a loop, by blocks of so many rows of the tallest result."""
-        axes = [axis for axis in self.axes[start:end] if axis]
+        axes = tuple(axis for axis in self.axes[start:end] if axis)
         if len(axes) < end - start or len(axes) < 2:
             return None
         if not self._advance_together(axes):
             return None
-        exits = frozenset(
-            axis.layer.result for i, axis in enumerate(axes, start) if self._is_read_outside(i, end)
-        )
-        layers = [axis.layer for axis in axes]
-        if not (plan := schedule(layers, exits, period)):
+        needed = zip(axes, self._needed[start:end], strict=True)
+        exits = frozenset(axis.layer.result for axis, last in needed if last >= end)
+        if (found := _in_blocks(axes, exits, period)) is None:
             return None
-        if early := {axis.layer.result for axis in axes if not self._has_its_end(axis, plan)}:
+        if early := {axis.layer.result for axis in axes if not self._has_its_end(axis, found.plan)}:
             exits |= early
-            plan = schedule(layers, exits, period)
-            assert plan  # for exits decide over rings alone
-        found = []
-        for axis, blocks in zip(axes, plan.blocks, strict=True):
-            if (calls := block_calls(axis, blocks.rows, blocks.start)) is None:
-                return None
-            found.append(calls)
+            found = _in_blocks(axes, exits, period)
+            assert found  # for exits decide over rings alone
+        plan, calls = found.plan, found.calls
         overlaps = tuple(self._overlaps(axes, plan, exits, start, end))
-        passing = (name for name, ring in plan.rings.items() if ring.is_transient)
-        transient = frozenset(name for name in passing if name not in self.ends)
+        transient = plan.transient.difference(self.ends)
         loop = RowLoop(tuple(axis.layer.result for axis in axes), plan.iterations, transient, overlaps)
-        extra = 0.0
-        for axis, calls, blocks in zip(axes, found, plan.blocks, strict=True):
-            extra += calls.instructions - axis.instructions + loop_overhead(plan.iterations)
-            if ring := plan.rings.get(axis.layer.result):
-                extra += move_instructions((ring.rows - blocks.rows) * axis.row_bytes(axis.own)) * ring.blocks
-        bytes = self._bytes(axes, found, plan, loop, start, end)
-        return Chain(start, tuple(axes), tuple(found), plan, loop, bytes, extra)
+        bytes = self._bytes(axes, calls, plan, loop, start, end)
+        return Chain(start, axes, calls, plan, loop, bytes, found.extra)
 
     def lowered(self, chain: Chain) -> list[LoweredLayer]:
         """The layers of a chain."""
@@ -160,22 +159,22 @@ class ChainFinder:
             found.append(replace(self.layers[i], steps=(call,), rows=rows))
         return found
 
-    def _is_read_outside(self, i: int, end: int) -> bool:
-        """Must the result of a layer exist whole when the layers before `end` have run?"""
+    def _last_reader(self, i: int) -> float:
+        """The last layer for which all of the result of a layer must be there: a loop that ends before cannot
+        keep some rows alone, and none can where that is infinity."""
         name = self.layers[i].node.outputs[0]
-        life = self.lifetimes.get(name)
+        life, readers = self.lifetimes.get(name), self._readers.get(name, ())
         if name in self.ends and life and life.first == i:
-            return False
-        return (
-            life is None
-            or life.first < i
-            or life.last >= end
-            or any(at >= end or not self.axes[at] for at in self._readers.get(name, ()))
-        )
+            return -1
+        if life is None or life.first < i or not all(self.axes[at] for at in readers):
+            return inf
+        return float(max([life.last, *readers]))
 
     def _advance_together(self, axes: Sequence[RowAxis]) -> bool:
         """Do layers read nothing of what the loop makes but rows that are there by then? Results beside the
         first one, such as the state behind the last step, are there when the loop has run."""
+        if not any(axis.whole_tensors or axis.whole.results > 1 for axis in axes):
+            return True
         beside = {arg.name for axis in axes for arg in axis.whole.args[axis.own + 1 :]}
         made = beside.union(axis.layer.result for axis in axes)
         by_rows = {read.tensor for axis in axes for read in axis.layer.reads}
@@ -184,14 +183,20 @@ class ChainFinder:
 
     def _has_its_end(self, axis: RowAxis, plan: RowSchedule) -> bool:
         """Are the rows that are read behind the loop those of the last block?"""
+        if axis.layer.result not in self.ends:
+            return True
         blocks = plan[axis.layer.result]
         count = blocks.layer.height - blocks.start - (blocks.count - 1) * blocks.rows
-        return self.ends.get(axis.layer.result, 0) <= count * axis.row_bytes(axis.own)
+        return self.ends[axis.layer.result] <= count * axis.row_bytes(axis.own)
 
     def _overlaps(
         self, axes: Sequence[RowAxis], plan: RowSchedule, exits: frozenset[str], start: int, end: int
     ) -> Iterator[tuple[str, str, int]]:
         """Which results may lie over which inputs that nothing reads afterwards, and how far."""
+        own = exits & self.lifetimes.keys()
+        results = [(k, axis) for k, axis in enumerate(axes) if axis.layer.result in own]
+        if not results:
+            return
         inputs: dict[str, list[tuple[int, RowRead, int]]] = {}
         whole = {name for axis in axes for name in axis.whole_tensors}
         for k, axis in enumerate(axes):
@@ -200,15 +205,12 @@ class ChainFinder:
                 life = self.lifetimes.get(name)
                 if name not in whole and life and life.first < start and life.last < end and i != axis.own:
                     inputs.setdefault(name, []).append((k, axis.read(i), axis.rows[i]))
-        for k, axis in enumerate(axes):
-            own = axis.layer.result
-            if own not in exits or own not in self.lifetimes:
-                continue
-            row = axis.row_bytes(axis.own)
+        for k, axis in results:
+            result, row = axis.layer.result, axis.row_bytes(axis.own)
             for name, found in inputs.items():
                 readers = [(plan.blocks[reader], read, reader < k) for reader, read, _ in found]
                 bytes = found[0][2] * self.graph.values[name].type.dtype.bytes
-                yield own, name, overlap_distance(plan.blocks[k], readers, row, bytes)
+                yield result, name, overlap_distance(plan.blocks[k], readers, row, bytes)
 
     def _bytes(
         self,
@@ -220,27 +222,21 @@ class ChainFinder:
         end: int,
     ) -> int:
         """At the peak of the loop."""
-        inside = {
-            name
-            for name in loop.results
-            if (life := self.lifetimes.get(name)) and (life.last < end or name in self.ends)
-        }
-        always = sum(
-            life.at(max(life.first, start))
-            for root, life in self.lifetimes.items()
-            if life.first < end and life.last >= start and root not in inside
-        )
+        always = self._begun[end] - self._begun[start] + self._left[start]
         passing = [block.call.scratch for block in calls]
         rings: dict[str, int] = {}  # of transient results
         for i, axis in enumerate(axes):
-            if (name := axis.layer.result) not in inside:
+            name = axis.layer.result
+            life = self.lifetimes.get(name)
+            if not life or (life.last >= end and name not in self.ends):
                 continue
+            always -= life.at(max(life.first, start))
             ring = plan.rings.get(name)
             bytes = axis.row_bytes(axis.own) * (ring.rows if ring else axis.height)
             bytes += -bytes % self.target.align
             if name in loop.transient:
-                last = self.lifetimes[name].last - start
-                passing[i : last + 1] = [each + bytes for each in passing[i : last + 1]]
+                for k in range(i, min(life.last - start + 1, len(passing))):
+                    passing[k] += bytes
                 inputs = (calls[i].call.args[k].name for k in calls[i].call.inplace)
                 dying = (rings[at] for at in inputs if at in rings and self.lifetimes[at].last == start + i)
                 passing[i] -= min(bytes, max(dying, default=0))
@@ -252,6 +248,31 @@ class ChainFinder:
             own, other = self.lifetimes[result].bytes, self.lifetimes[name].bytes
             saved = max(saved, own + other - max(own, other + distance))
         return always + max(passing) - saved
+
+
+@dataclass(frozen=True)
+class _InBlocks:
+    """Layers as a loop over rows, wherever tensors are."""
+
+    plan: RowSchedule
+    calls: tuple[BlockCalls, ...]
+    extra: float
+
+
+# A model that is planned again, with a change to one layer, has most of its chains as before.
+@lru_cache(maxsize=4096)
+def _in_blocks(axes: tuple[RowAxis, ...], exits: frozenset[str], period: int) -> _InBlocks | None:
+    if not (plan := schedule([axis.layer for axis in axes], exits, period)):
+        return None
+    found, extra = [], loop_overhead(plan.iterations) * len(axes)
+    for axis, blocks in zip(axes, plan.blocks, strict=True):
+        if (calls := block_calls(axis, blocks.rows, blocks.start)) is None:
+            return None
+        found.append(calls)
+        extra += calls.instructions - axis.instructions
+        if ring := plan.rings.get(axis.layer.result):
+            extra += move_instructions((ring.rows - blocks.rows) * axis.row_bytes(axis.own)) * ring.blocks
+    return _InBlocks(plan, tuple(found), extra)
 
 
 def _looped(axis: RowAxis, plan: RowSchedule, loop: RowLoop, block: Call) -> LoopedLayer:

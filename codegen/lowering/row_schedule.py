@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import gcd, lcm
 
 
@@ -92,9 +92,14 @@ class RowSchedule:
     blocks: tuple[Blocks, ...]
     rings: Mapping[str, Ring]
 
-    @property
+    @cached_property
     def iterations(self) -> int:
         return max(each.last for each in self.blocks) + 1
+
+    @cached_property
+    def transient(self) -> frozenset[str]:
+        """The results of which all is read in the iteration in which it is computed."""
+        return frozenset(name for name, ring in self.rings.items() if ring.is_transient)
 
     def __getitem__(self, result: str) -> Blocks:
         return next(each for each in self.blocks if each.layer.result == result)
