@@ -25,7 +25,7 @@ from typing import Any
 from benchmarks.calibration_fits import Fit, Sample, chosen_kinds, fitted
 from benchmarks.calibration_plans import PLANS
 from benchmarks.cortex_m import MODELS, NETWORKS
-from benchmarks.kernel_layers import Counts, Kept, Layer, fitting, graph, on, some_compact
+from benchmarks.kernel_layers import Counts, Kept, Layer, fitting, graph, on
 from benchmarks.results import table, write_section
 from edgekit.codegen.compilation import toolchain
 from edgekit.codegen.cost import cost_files, instructions
@@ -67,11 +67,9 @@ def layers(
 
 
 def _layers(target: Target, least: int, only: Sequence[str], drawn: tuple[int, int]) -> list[Layer]:
-    """Of one network: half of some networks with small weights."""
+    """Of one network."""
     seed, plan = drawn
-    network = graph(seed, plan, only)
-    words, small = " ".join((f"{seed} {plan}", *sorted(only))), some_compact(network, seed)
-    return fitting(network, target, words, compact=small, least=least)
+    return fitting(graph(seed, plan, only), target, " ".join((f"{seed} {plan}", *sorted(only))), least=least)
 
 
 def samples(found: Iterable[Layer], counts: Counts, by_function: bool) -> Iterator[Sample]:

@@ -57,8 +57,9 @@ NETWORKS = (
 
 _CORE = "{}, board {} of qemu-system-arm; compiled by `{}` for speed:\n\n{}"
 _WEIGHTS = """\
-The fastest kernels on Cortex-M4 read 8-bit weights stored in 16 bits. By default weights may grow by a
-quarter for that, in layers in which a byte serves 16 multiplications and more, the most first. With
+The fastest kernels on Cortex-M4 read 8-bit weights stored in 16 bits, or at the points of Winograd's
+algorithm. By default weights may grow by a quarter for that, in layers in which a byte saves an instruction
+and more, the most first. With
 `--weight-growth 1` they do not grow, with `--weight-growth 4` all layers take the fewest instructions; flash
 is code and constants:
 

@@ -20,6 +20,7 @@ from edgekit.codegen.cost.layer_costs import countable, layer_counts
 from edgekit.codegen.kernels import sources
 from edgekit.codegen.kernels.kernel_files import Variant, all_variants
 from edgekit.codegen.kernels.selection import cheapest
+from edgekit.codegen.lowering.lower import WeightLimits
 from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import compile_graph
 from edgekit.core import target as targets
@@ -42,7 +43,6 @@ class Layer:
     words: str
     graph: Graph
     output: str
-    is_compact: bool  # are its weights to be small?
     kernels: dict[str, Work] = field(default_factory=dict)  # what each would do
     functions: dict[str, str] = field(default_factory=dict)
 
@@ -90,25 +90,23 @@ def graph(seed: int, plan: int, only: Sequence[str] = ()) -> Graph:
     return net.graph()
 
 
-def some_compact(network: Graph, seed: int) -> frozenset[str]:
-    """Half of the results, of every second seed: those of layers whose weights are to be small."""
-    return frozenset(name for i, name in enumerate(network.outputs) if i // 2 % 2 and seed % 2)
+def some_small(network: Graph, seed: int) -> WeightLimits:
+    """For half of the results, of every second seed: the weights of their layers are to be small."""
+    return {name: 0 for i, name in enumerate(network.outputs) if i // 2 % 2 and seed % 2}
 
 
-def fitting(
-    network: Graph, target: Target, name: str = "", *, compact: frozenset[str] = frozenset(), least: int = 2
-) -> list[Layer]:
-    """The results of a network that so many kernels fit, some of them with small weights."""
+def fitting(network: Graph, target: Target, name: str = "", *, least: int = 2) -> list[Layer]:
+    """The results of a network that so many kernels fit."""
     found: dict[str, Layer] = {}
     by, most = 0, 1
     while by < most:
         with rotated(by) as seen:
-            program = compile_graph(network, target, compact=compact)
+            program = compile_graph(network, target)
         for line, done in work(program):
             result = line.call.args[-1].name
             if result in network.outputs and len(seen.fitting.get(result, ())) >= max(by + 1, least):
                 own = f"{name} {result}".strip()
-                layer = Layer(own, line.comment, network, result, result in compact)
+                layer = Layer(own, line.comment, network, result)
                 layer = found.setdefault(result, layer)
                 layer.kernels[line.call.file] = {kind: number for kind, number in done.items() if number}
                 layer.functions[line.call.file] = line.kernel.function
@@ -120,11 +118,10 @@ def counted(target: Target, found: Sequence[Layer], optimize: Optimize = "speed"
     """Of layers of one network, by each of their kernels."""
     network = drop_dead(replace(found[0].graph, outputs=tuple(layer.output for layer in found)))
     names = {layer.output: layer.name for layer in found}
-    compact = {layer.output for layer in found if layer.is_compact}
     counts: Counts = {layer.name: {} for layer in found}
     for by in range(max(len(layer.kernels) for layer in found)):
         with rotated(by):
-            program = compile_graph(network, target, compact=compact)
+            program = compile_graph(network, target)
         numbers = layer_counts(program, optimize, by_registers=True)
         for line, count in zip(program.lines, numbers, strict=True):
             if name := names.get(line.call.args[-1].name):

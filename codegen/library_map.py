@@ -10,6 +10,7 @@ from edgekit.codegen.compilation.toolchain import Sizes
 from edgekit.codegen.cost.instructions import Instructions
 from edgekit.codegen.kernels.symbols import Instance
 from edgekit.codegen.layer_functions import layer_functions
+from edgekit.codegen.lowering.lower import WeightLimits
 from edgekit.codegen.memory.planner import Place
 from edgekit.codegen.printing.describe import window
 from edgekit.codegen.printing.pointers import ArenaRow
@@ -91,7 +92,7 @@ class LibraryMap:
     arena_bytes: int
     flash: tuple[FlashPart, ...]
     run: Instructions | None  # of each layer, where the target's kernels are calibrated
-    compact: frozenset[str] = frozenset()  # results of layers whose weights take less flash and more time
+    weight_limits: WeightLimits = field(default_factory=dict)  # by which it was planned
 
 
 def library_map(
@@ -122,7 +123,7 @@ def library_map(
         program.arena.size,
         flash,
         run,
-        program.compact,
+        program.weight_limits,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
@@ -14,7 +14,7 @@ from edgekit.codegen.constants import Constant, ConstantPool
 from edgekit.codegen.gpu.plan import CpuSegment, GpuPlan, plans
 from edgekit.codegen.kernels.sources import Field, Kernel, Pointer, instantiate
 from edgekit.codegen.lowering.branches import Guard, Loop, costliest
-from edgekit.codegen.lowering.lower import lowered
+from edgekit.codegen.lowering.lower import NO_LIMITS, WeightLimits, lowered
 from edgekit.codegen.lowering.row_loops import LoopedLayer
 from edgekit.codegen.memory.arena import ArenaPlan
 from edgekit.codegen.memory.lifetimes import Scheduled
@@ -124,7 +124,7 @@ class Program:
     ports: Ports = "caller"  # whose the memory of inputs and outputs is
     order_runs: int = 0  # of layers that the search for their order tried until its budget ended it
     arena_rows: tuple[ArenaRow, ...] = ()  # what lies in the arena, and when
-    compact: frozenset[str] = frozenset()  # results of layers whose weights take less memory, more time
+    weight_limits: WeightLimits = field(default_factory=dict)  # of layers whose weights take less memory
     within: str = ""  # the program of which it is a CPU segment or an entry, with its constants and states
     borrowed: Mapping[str, tuple[Constant, ...]] = field(default_factory=dict)  # by the program they are of
     entry_graphs: tuple[Graph, ...] = ()  # of the library beside this one, named <name>_<entry>: entries.py
@@ -178,7 +178,7 @@ class Program:
                     graph,
                     self.target,
                     self.ports,
-                    self.compact,
+                    self.weight_limits,
                     beside=found,
                     by_pointer=self.by_pointer,
                 )
@@ -281,19 +281,19 @@ def compile_graph(
     graph: Graph,
     target: Target,
     ports: Ports = "caller",
-    compact: Collection[str] = (),
+    weight_limits: WeightLimits = NO_LIMITS,
     *,
     beside: Sequence[Program] = (),
     by_pointer: bool = False,
 ) -> Program:
-    """Lower a graph for a target. Inputs and outputs are the caller's, or part of the arena. Of layers whose
-    results are named in `compact`, weights take less memory and more time: see compact_weights.py. What is
+    """Lower a graph for a target. Inputs and outputs are the caller's, or part of the arena. The weights
+    of some layers have limits: see compact_weights.py. What is
     `beside` it in a library has constants that it shares, and the first of these has its states. Constants
     are linked, or given to each run `by_pointer`."""
     if target.gpu:  # whose kernels know no integer weights among floats, and no 16 bits
         graph = with_int8_outputs(widened_weights(graph, only_integers=True))
     calls = [line.call for program in beside for line in program.lines]
-    found = lowered(graph, target, ports, compact, calls)
+    found = lowered(graph, target, ports, weight_limits, calls)
     whole = replace(graph, values={**graph.values, **found.values})
     memory = assign(whole, found.layers, target.align, ports)
     row_gain: RowGain | None = None
@@ -347,7 +347,7 @@ def compile_graph(
         ports,
         found.order_runs,
         pointers.table(),
-        frozenset(compact),
+        dict(weight_limits),
         "".join(within),
         {owner: tuple(used.values()) for owner, used in pool.borrowed.items()},
         row_gain=row_gain,

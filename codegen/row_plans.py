@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
-from edgekit.codegen.lowering.lower import lowered
+from edgekit.codegen.lowering.lower import NO_LIMITS, WeightLimits, lowered
 from edgekit.codegen.lowering.row_search import RowPlan, RowSearch
 from edgekit.codegen.memory.planner import MemoryPlan, assign
 from edgekit.codegen.memory.sharing import LoweredLayer, Ports
@@ -39,11 +39,11 @@ class RowTradeoff:
 
 
 def tradeoffs(
-    graph: Graph, target: Target, ports: Ports, compact: Collection[str] = ()
+    graph: Graph, target: Target, ports: Ports, limits: WeightLimits = NO_LIMITS
 ) -> tuple[RowTradeoff, ...]:
     """From whole tensors to the least memory, each with fewer bytes than the one before it. Of layers whose
     results are named in `compact`, weights take less memory."""
-    found = lowered(graph, target, ports, compact, ())
+    found = lowered(graph, target, ports, limits, ())
     whole = replace(graph, values={**graph.values, **found.values})
     memory = assign(whole, found.layers, target.align, ports)
     return RowPlanner(whole, found.layers, target, ports, memory).tradeoffs()

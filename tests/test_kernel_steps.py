@@ -112,7 +112,7 @@ def test_every_fact_is_described() -> None:
     text = "".join(
         re.findall(r"^\| (`.*?) \|", page_steps.section(PAGE, "The header of a kernel file"), re.MULTILINE)
     )
-    assert {*FACTS, "compact"} <= set(re.findall(r"`(\w+)", text))
+    assert {*FACTS} <= set(re.findall(r"`(\w+)", text))
 
 
 def test_what_is_named_is_there() -> None:

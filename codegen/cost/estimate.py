@@ -125,7 +125,7 @@ def estimate(
         program.branches,
         program.loops,
         program.largest.row_gain,
-        tradeoffs(program.graph, target, ports, program.compact) if target.least_ram else (),
+        tradeoffs(program.graph, target, ports, program.weight_limits) if target.least_ram else (),
         tuple(entry_summaries(program, optimize)),
         summary(*program.gpu_plans, device=gpu) if program.target.gpu else None,
         library_map(program, found, sections, run),

@@ -20,6 +20,7 @@ from edgekit.codegen.gpu.memory import (
 )
 from edgekit.codegen.gpu.segments import CPU, FOR_PROCESSORS, Placement, costly, place, with_segments
 from edgekit.codegen.gpu.use import CONSTANTS, GpuCall, UnsupportedError, integer, use_of
+from edgekit.codegen.kernels.expressions import WEIGHT_LIMIT
 from edgekit.codegen.lowering.fuse import fuse_sums
 from edgekit.codegen.lowering.lower import drop_dead, in_best_order, layer_of
 from edgekit.codegen.lowering.rotary_and_swiglu import fuse_idioms
@@ -142,12 +143,12 @@ class _Placed:
         return self.placement.kept if self.placement else frozenset()
 
 
-def _placed(graph: Graph, compact: bool) -> _Placed:
+def _placed(graph: Graph, is_compact: bool) -> _Placed:
     narrow = [name for name in (*graph.inputs, *graph.outputs) if is_half(graph.type(name).dtype)]
     if narrow:
         message = f"inputs and outputs ({', '.join(narrow)}) are not of 16 bits there"
         raise EdgeKitError("E0203", message, hint=f"float32 there, or {FOR_PROCESSORS}")
-    uses = _Uses(compact)
+    uses = _Uses(is_compact)
     layers = _lowered(graph, uses)
     refused = _lacking(layers, uses)
     placement = place(graph, layers, refused) if refused else None
@@ -185,8 +186,8 @@ def _plan(placed: _Placed, kept: Collection[str], pool: Weights, states: Mapping
 class _Uses:
     """The kernel of each call, found once; what sums may be fused into."""
 
-    def __init__(self, compact: bool) -> None:
-        self._facts = {"compact": int(compact)}
+    def __init__(self, is_compact: bool) -> None:
+        self._facts = {WEIGHT_LIMIT: 0} if is_compact else {}
         self._found: dict[int, tuple[Call, GpuCall]] = {}  # by identity: the call is kept, so that it lasts
 
     def of(self, call: Call) -> GpuCall:

@@ -14,7 +14,8 @@ they are stored in, a factor, and what is added:
 `O/8! H WI/4! wi4(0213) o8 : s16 x2`, `O : s8 x-1 +-1`; `carry`
 makes pairs of bytes, 256 b + a in 16 bits, and `excess` adds 8 to three of four numbers of 4 bits, so that
 the highest one in 16 bits alone has a sign. `winograd` in front takes weights of 3 by 3 cells
-at the 6 by 6 points of Winograd's algorithm, `strided` at the 4 by 4 of conv2d.strided.c; `blocks` leaves out
+at the 6 by 6 points of Winograd's algorithm, `strided` at the 4 by 4 of conv2d.strided.c, `tiles` at those of
+winograd_dsp.h; `blocks` leaves out
 those that are zero (block_sparsity.py), `light` makes weights side by side smaller (overflow_safe.py);
 `same! 4` is four times the first element, where all are equal. `phases {stride_h}x{stride_w}` in front lays
 together the taps that leave the same rests by these numbers. Braces hold expressions over parameters and
@@ -40,9 +41,10 @@ DIMS = {1: "O", 2: "OI", 3: "OWI", 4: "OHWI"}
 _TOKEN = re.compile(r"([A-Za-z]+)(?:/(\d+)(?:!|(~))?)?(\d+)?(?:/(\d+))?(?:\((\w+)\))?$")
 _EXPRESSION = re.compile(r"\{.*?\}")
 _PHASES = re.compile(r"phases (\d+)x(\d+) ")
-_WINOGRAD, _STRIDED, _SAME = "winograd ", "strided ", "same! "
+_WINOGRAD, _STRIDED, _TILES, _SAME = "winograd ", "strided ", "tiles ", "same! "
 _NARROWER = re.compile(r"^O/(\d+)!(\d+)")
 _HALVES = np.array([[1, 0, 0], [1, 0, 1], [0, 0, 1], [0, 1, 0]])  # conv2d.strided.c's u, u + w, w and v
+_DOUBLED = np.array([[2, 0, 0], [1, 1, 1], [1, -1, 1], [0, 0, 2]])  # at 0, 1, -1 and infinity
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,8 @@ def pack(tag: str, weights: Array, groups: int = 1) -> Array:
         return pack(tag.removeprefix(_WINOGRAD), _at(_points(), weights), groups)
     if tag.startswith(_STRIDED):
         return pack(tag.removeprefix(_STRIDED), _at(_HALVES, weights), groups)
+    if tag.startswith(_TILES):
+        return pack(tag.removeprefix(_TILES), _at(_DOUBLED, weights), groups)
     if tag.startswith(_SAME):
         return weights.reshape(-1)[:1].repeat(int(tag.removeprefix(_SAME)))
     if phases := _PHASES.match(tag):

@@ -1,8 +1,8 @@
 """Which of the kernels that fit a call is selected: the one with the fewest instructions.
 
 A kernel's instructions are those of the processor's calibration, or else of its own tag @work. One that has
-neither is selected only where nothing else fits. Where a call asks for small weights, kernels with small ones
-come first. See docs/adr/0066, 0073 and 0162.
+neither is selected only where nothing else fits. A call may have a limit of the bytes of its weights in the
+layout of a kernel: `weight_limit`, of compact_weights.py. See docs/adr/0066, 0073, 0162 and 0203.
 """
 
 from __future__ import annotations
@@ -11,20 +11,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from math import inf
+from typing import NamedTuple
 
 import numpy as np
 
 from edgekit.codegen.cost.calibrations import calibrations, counted
 from edgekit.codegen.cost.cost_features import work_of
 from edgekit.codegen.kernels.block_sparsity import is_stream
+from edgekit.codegen.kernels.expressions import WEIGHT_LIMIT
 from edgekit.codegen.kernels.kernel_files import Variant
 from edgekit.codegen.kernels.overflow_safe import is_light
 from edgekit.codegen.kernels.pack import pack, stream_size
 from edgekit.codegen.kernels.symbols import kernel_id
 from edgekit.codegen.kernels.variants import layouts
-from edgekit.core.ops import Call
+from edgekit.core.ops import Arg, Call
 from edgekit.core.target import Target
-from edgekit.core.types import Array
 
 
 @dataclass(frozen=True, order=True)
@@ -46,12 +47,13 @@ def cheapest(call: Call, found: Sequence[Variant], target: Target, operands: Seq
 def ranked(
     call: Call, found: Sequence[Variant], target: Target, operands: Sequence[str]
 ) -> Sequence[Variant]:
-    """Kernels that fit, from the cheapest one on."""
+    """Kernels that fit, from the cheapest one on, those that keep a limit of their weights first."""
     if len(found) == 1:
         return found
     least = {variant: cost(variant, call, target, operands) or _UNKNOWN for variant in found}
-    wants_compact = bool(call.facts.get("compact"))
-    return sorted(found, key=lambda variant: (wants_compact and not _is_compact(variant), least[variant]))
+    limit = call.facts.get(WEIGHT_LIMIT)
+    within = found if limit is None else keeping(limit, call, found, operands)
+    return sorted(found, key=lambda variant: (variant not in within, least[variant]))
 
 
 def cost(variant: Variant, call: Call, target: Target, operands: Sequence[str]) -> KernelCost | None:
@@ -61,7 +63,7 @@ def cost(variant: Variant, call: Call, target: Target, operands: Sequence[str]) 
         return None
     tags = layouts(variant, call)
     sizes = {
-        operand: _size(tags.get(operand, ""), arg.value.data, call.groups)
+        operand: _packed(tags.get(operand, ""), arg, call.groups).size
         for operand, arg in zip(operands, call.args, strict=False)
         if arg.value.data is not None
     }
@@ -70,19 +72,45 @@ def cost(variant: Variant, call: Call, target: Target, operands: Sequence[str]) 
     return KernelCost(known.count(done) if known else counted(variant.work, done), scratch)
 
 
-def _is_compact(variant: Variant) -> bool:
-    return any(condition.text == "compact" for condition in variant.conditions)
+def keeping(limit: int, call: Call, found: Sequence[Variant], operands: Sequence[str]) -> Sequence[Variant]:
+    """The kernels whose weights take no more bytes, or else those with small ones."""
+    sizes = [weight_bytes(variant, call, operands) for variant in found]
+    most = max(limit, small(sizes))
+    return [variant for variant, size in zip(found, sizes, strict=True) if size <= most]
 
 
-def _size(tag: str, data: Array, groups: int) -> int:
-    """Elements of a constant as it is packed."""
+def small(sizes: Sequence[int]) -> int:
+    """Bytes up to which layouts differ from the smallest one in how they fill up blocks, not in form."""
+    return 4 * min(sizes) // 3
+
+
+def weight_bytes(variant: Variant, call: Call, operands: Sequence[str]) -> int:
+    """Of the weights of a call, in the layout of a kernel."""
+    if "w" not in operands or (arg := call.args[operands.index("w")]).value.data is None:
+        return 0
+    return _packed(layouts(variant, call).get("w", ""), arg, call.groups).bytes
+
+
+class _Packed(NamedTuple):
+    """Elements and bytes of a constant in a layout."""
+
+    size: int
+    bytes: int
+
+
+def _packed(tag: str, arg: Arg, groups: int) -> _Packed:
+    data = arg.value.data
+    assert data is not None
     if is_stream(tag):
-        return stream_size(tag, data)
+        words = stream_size(tag, data)
+        return _Packed(words, 4 * words)
     if is_light(tag):
-        return pack(tag, data, groups).size  # as many as its zeros leave
-    return _size_of(tag, data.shape, data.dtype, groups) if tag else data.size
+        made = pack(tag, data, groups)  # as many as its zeros leave
+        return _Packed(made.size, made.nbytes)
+    return _packed_of(tag, data.shape, data.dtype, groups) if tag else _Packed(data.size, arg.type.bytes)
 
 
 @cache
-def _size_of(tag: str, shape: tuple[int, ...], dtype: np.dtype, groups: int) -> int:
-    return pack(tag, np.zeros(shape, dtype), groups).size
+def _packed_of(tag: str, shape: tuple[int, ...], dtype: np.dtype, groups: int) -> _Packed:
+    made = pack(tag, np.zeros(shape, dtype), groups)
+    return _Packed(made.size, made.nbytes)

@@ -115,12 +115,17 @@ def instance_of(variant: Variant, call: Call, target: Target) -> Kernel:
 
 def variant_of(call: Call, target: Target) -> Variant:
     """The kernel file for a call on a target: the one that was selected before, if any."""
-    name = instance_name(call)
     if call.file:
-        return variant_named(call.file, (name, call.kernel))
-    contract = contracts.header(contracts.contract(call.kernel, name))
-    operands = contracts.operands(contract)
-    return cheapest(call, fitting(call, name, target.isa, operands), target, operands)
+        return variant_named(call.file, (instance_name(call), call.kernel))
+    found, operands = candidates(call, target)
+    return cheapest(call, found, target, operands)
+
+
+def candidates(call: Call, target: Target) -> tuple[Sequence[Variant], Sequence[str]]:
+    """The kernel files that fit a call on a target, and the names of its operands in C."""
+    name = instance_name(call)
+    operands = contracts.operands_of(call.kernel, name)
+    return fitting(call, name, target.isa, operands), operands
 
 
 @cache

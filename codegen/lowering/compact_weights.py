@@ -1,45 +1,51 @@
 """Weights that take less flash and more time, where the target's flash or the user asks for that.
 
 Some kernels read weights in a form that takes more room: int8 in 16 bits, points of Winograd's algorithm. The
-flash of a target bounds that, and a multiple of what weights take at least.
+flash of a target bounds that, a multiple of what weights take at least, and the kernels' working memory.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Literal
 
-from edgekit.codegen.kernels.pack import pack
-from edgekit.codegen.kernels.sources import instantiate, variant_of
-from edgekit.codegen.lowering.lower import lower
+from edgekit.codegen.kernels.expressions import WEIGHT_LIMIT
+from edgekit.codegen.kernels.selection import cost, small, weight_bytes
+from edgekit.codegen.kernels.sources import candidates
+from edgekit.codegen.lowering.lower import WeightLimits, lower
+from edgekit.codegen.memory.planner import scratch_of
 from edgekit.codegen.memory.sharing import Ports
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.core.ir import Graph
 from edgekit.core.ops import Call
 from edgekit.core.target import Target
 
-# Without a limit from target or user: on microcontrollers so many times the weights, and no byte that serves
-# fewer multiplications, which save about one instruction; elsewhere so many times, or so many bytes, whatever
-# is more.
-_ON_MICROCONTROLLERS, _LEAST_USE = 1.25, 16
+# Without a limit from target or user: on microcontrollers so many times the weights, and no byte that saves
+# less than an instruction; elsewhere so many times, or so many bytes, whatever is more.
+_ON_MICROCONTROLLERS, _LEAST_GAIN = 1.25, 1.0
+_MORE_ARENA = 0.025  # of the arena, by the working memory of one of these kernels
 _GROWTH = 2.0
 _UNBOUNDED = 1 << 20
+_UNKNOWN = 1e12  # instructions of a kernel that says none: it is the last to be taken
 
 
 @dataclass(frozen=True)
-class _Choice:
-    """A layer that could have smaller weights: the first of its results, bytes that it saves, and what that
-    costs, in multiplications that take longer."""
+class _Form:
+    """Of the weights of a layer, by the fastest kernels within a limit."""
 
-    result: str
+    limit: int
     bytes: int
-    macs: int
+    instructions: float
+    scratch: int  # the most working memory of a call
 
-    @property
-    def use(self) -> float:
-        """Of a byte, in multiplications."""
-        return self.macs / self.bytes
+    def price(self, other: _Form) -> float:
+        """Of a byte that a smaller form saves, in instructions."""
+        return (other.instructions - self.instructions) / (self.bytes - other.bytes)
+
+
+_Forms = Mapping[str, Sequence[_Form]]  # by a layer's first result, the largest and fastest first
 
 
 def fit(
@@ -54,69 +60,138 @@ def fit(
 ) -> Program:
     """The program for a target: with the fastest kernels as long as its flash has room for their weights
     and `others` bytes of code and parameters, and as long as weights take no more than the target's multiple
-    of what they take at least; with small weights if it is optimized for size. In between, those layers
-    become small that lose the least time for each byte. `before` is what fitted with less beside it.
-    Constants are linked, or given to each run `by_pointer`."""
+    of what they take at least; with the smallest weights if it is optimized for size. In between, weights
+    become smaller where that costs the fewest instructions for each byte. `before` is what fitted with less
+    beside it. Constants are linked, or given to each run `by_pointer`."""
     if optimize == "size":
-        every = frozenset(choice.result for choice in _choices(graph, target))
-        return (
-            before
-            if before and before.compact == every
-            else compile_graph(graph, target, ports, every, by_pointer=by_pointer)
-        )
+        limits: WeightLimits = dict.fromkeys(_layers(graph, target), 0)
+        if before and before.weight_limits == limits:
+            return before
+        return compile_graph(graph, target, ports, limits, by_pointer=by_pointer)
     program = (
         before
-        if before and not before.compact
+        if before and not before.weight_limits
         else compile_graph(graph, target, ports, by_pointer=by_pointer)
     )
     need = program.weight_bytes + others - target.memory.get("flash", 1 << 62)
     is_frugal = bool(target.board) and not target.weight_growth
-    growth, least_use = (_ON_MICROCONTROLLERS, _LEAST_USE) if is_frugal else (target.weight_growth, 0)
+    growth, least_gain = (_ON_MICROCONTROLLERS, _LEAST_GAIN) if is_frugal else (target.weight_growth, 0)
     is_bounded = growth or ("flash" not in target.memory and program.weight_bytes > _UNBOUNDED)
     if need <= 0 and not is_bounded:
         return program
-    choices = list(_choices(graph, target))
+    layers = _layers(graph, target)
     if is_bounded:
-        need = max(need, program.weight_bytes - _bound(program, choices, growth))
-    chosen: list[_Choice] = []
-    for choice in sorted(choices, key=lambda choice: choice.use):
-        if need > 0 or choice.use < least_use:
-            chosen.append(choice)
-            need -= choice.bytes
-    for choice in reversed(chosen):  # the last ones may have made room for earlier ones
-        if need + choice.bytes <= 0 and choice.use >= least_use:
-            chosen.remove(choice)
-            need += choice.bytes
-    compact = frozenset(choice.result for choice in chosen)
-    if before and before.compact == compact:
+        least = program.weight_bytes - sum(forms[0].bytes - forms[-1].bytes for forms in layers.values())
+        most = int(growth * least) if growth else max(int(_GROWTH * least), _UNBOUNDED)
+        need = max(need, program.weight_bytes - most)
+    limits = _limits(layers, need, least_gain, is_spare=bool(target.board) and target.least_ram)
+    if before and before.weight_limits == limits:
         return before
-    return compile_graph(graph, target, ports, compact, by_pointer=by_pointer) if compact else program
+    if limits:
+        program = compile_graph(graph, target, ports, limits, by_pointer=by_pointer)
+    while is_frugal and (less := _with_less_scratch(program, layers)):
+        other = compile_graph(graph, target, ports, less, by_pointer=by_pointer)
+        if other.arena_bytes >= program.arena_bytes:
+            break
+        program = other
+    return program
 
 
-def _bound(program: Program, choices: Iterable[_Choice], growth: float) -> int:
-    """The bytes that weights may take."""
-    least = program.weight_bytes - sum(choice.bytes for choice in choices)
-    return int(growth * least) if growth else max(int(_GROWTH * least), _UNBOUNDED)
+def _limits(layers: _Forms, need: int, least_gain: float, *, is_spare: bool) -> WeightLimits:
+    """Smaller forms, by the cheapest bytes first, until they save so many and each other byte gains enough;
+    then larger ones that have room, by the most instructions first. Where memory to work in is to be spared,
+    those that take the least alone."""
+    fastest = {result: forms[0] for result, forms in layers.items()}
+    if is_spare:
+        layers = {result: _with_least_scratch(forms) for result, forms in layers.items()}
+    now = {result: forms[0] for result, forms in layers.items()}
+    need -= sum(fastest[result].bytes - form.bytes for result, form in now.items())
+
+    def take(result: str, form: _Form) -> int:
+        saved = now[result].bytes - form.bytes
+        now[result] = form
+        return saved
+
+    def others() -> Iterator[tuple[str, _Form, _Form]]:
+        return ((result, now[result], form) for result, forms in layers.items() for form in forms)
+
+    while smaller := [
+        (one.price(form), result, form) for result, one, form in others() if form.bytes < one.bytes
+    ]:
+        price, result, form = min(smaller, key=lambda each: each[0])
+        if need <= 0 and price >= least_gain:
+            break
+        need -= take(result, form)
+    while larger := [
+        (one.instructions - form.instructions, result, form)
+        for result, one, form in others()
+        if 0 < form.bytes - one.bytes <= -need and form.price(one) >= least_gain
+    ]:
+        gain, result, form = max(larger, key=lambda each: each[0])
+        if gain <= 0:
+            break
+        need -= take(result, form)
+    return {result: form.limit for result, form in now.items() if form is not fastest[result]}
 
 
-def _choices(graph: Graph, target: Target) -> Iterator[_Choice]:
-    for layer in lower(graph, target):
-        for call in layer.steps:
-            if not isinstance(call, Call):
-                continue
-            compact = replace(call, facts={**call.facts, "compact": 1}, file="")
-            if variant_of(compact, target) is variant_of(call, target):
-                continue
-            saved = _constant_bytes(call, target) - _constant_bytes(compact, target)
-            if saved > 0:
-                yield _Choice(layer.node.outputs[0], saved, call.macs)
+def _with_least_scratch(forms: Sequence[_Form]) -> Sequence[_Form]:
+    least = min(form.scratch for form in forms)
+    return [form for form in forms if form.scratch == least]
 
 
-def _constant_bytes(call: Call, target: Target) -> int:
-    """Of the operands, in the layout of their kernel."""
-    kernel = instantiate(call, target)
-    total = 0
-    for arg, pointer in zip(call.args, kernel.pointers, strict=False):  # behind them, there is working memory
-        if (data := arg.value.data) is not None and (tag := kernel.pack.get(pointer.name)):
-            total += pack(tag, data, call.groups).nbytes
-    return total
+def _with_less_scratch(program: Program, layers: _Forms) -> WeightLimits:
+    """The limits with one for a layer whose working memory makes the arena larger than it should; empty where
+    there is none."""
+    present = {name for name, _ in program.peak.tensors} if program.peak else set()
+    for result in (result for result in layers if scratch_of(result) in present):
+        one, *smaller = (f for f in layers[result] if f.limit <= program.weight_limits.get(result, inf))
+        for form in smaller:
+            saved = one.scratch - form.scratch
+            if saved > _MORE_ARENA * (program.arena_bytes - saved):
+                return {**program.weight_limits, result: form.limit}
+    return {}
+
+
+def _layers(graph: Graph, target: Target) -> _Forms:
+    """Those whose weights have more than one form."""
+    found = {
+        layer.node.outputs[0]: _forms([step for step in layer.steps if isinstance(step, Call)], target)
+        for layer in lower(graph, target)
+    }
+    return {result: forms for result, forms in found.items() if len(forms) > 1}
+
+
+def _forms(calls: Sequence[Call], target: Target) -> Sequence[_Form]:
+    """By each limit that makes a difference, the largest first: fewer bytes, and no fewer instructions."""
+    known = [_of_kernels(call, target) for call in calls]
+    limits = {form.bytes for forms in known for form in forms}
+    found: list[_Form] = []
+    for limit in sorted(limits, reverse=True):
+        best = [_fastest(forms, limit) for forms in known]
+        size = sum(form.bytes for form in best)
+        if not found or size < found[-1].bytes:
+            time, scratch = sum(form.instructions for form in best), max(form.scratch for form in best)
+            found.append(_Form(limit, size, time, scratch))
+    return found
+
+
+def _of_kernels(call: Call, target: Target) -> Sequence[_Form]:
+    """The weights of a call, as each kernel that fits it reads them."""
+    plain = replace(call, file="")
+    smallest = replace(plain, facts={**plain.facts, WEIGHT_LIMIT: 0})
+    found, operands = candidates(plain, target)
+    found = [*dict.fromkeys((*found, *candidates(smallest, target)[0]))]
+    sizes = [weight_bytes(variant, plain, operands) for variant in found]
+    if len({*sizes}) < 2:
+        return [_Form(sizes[0], sizes[0], 0.0, 0)]
+    costs = [cost(variant, plain, target, operands) for variant in found]
+    return [
+        _Form(size, size, *((known.instructions, known.scratch) if known else (_UNKNOWN, 0)))
+        for size, known in zip(sizes, costs, strict=True)
+    ]
+
+
+def _fastest(forms: Sequence[_Form], limit: int) -> _Form:
+    """Within a limit, or else of the small ones."""
+    most = max(limit, small([form.bytes for form in forms]))
+    return min((form for form in forms if form.bytes <= most), key=lambda form: form.instructions)

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from edgekit.codegen.kernels.expressions import WEIGHT_LIMIT
 from edgekit.codegen.kernels.sources import variant_of
 from edgekit.core.ops import Arg, Call
 from edgekit.core.ops.cast import Cast
@@ -28,7 +29,7 @@ def in_float32(call: Call, target: Target) -> Sequence[Call]:
     kind = call.types.get("T")
     if call.kernel not in _KERNELS or kind not in (DType.F16, DType.BF16):
         return [call]
-    if target.board or call.facts.get("compact"):
+    if target.board or WEIGHT_LIMIT in call.facts:
         return [call]
     x, w, b, y = call.args
     if b.value.data is None or call.macs < _MIN_PRODUCTS * (x.type.size + y.type.size):

@@ -6,11 +6,13 @@ Rules rewrite a call (call_rules.py); then its kernel is selected, and it gets w
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 import numpy as np
 
+from edgekit.codegen.kernels.expressions import WEIGHT_LIMIT
 from edgekit.codegen.kernels.kernel_files import Variant
 from edgekit.codegen.kernels.pack import blocks, is_tiled
 from edgekit.codegen.kernels.sources import Kernel, instance_of, variant_of
@@ -36,6 +38,9 @@ from edgekit.core.ops.while_loop import While
 from edgekit.core.target import Target
 from edgekit.core.types import Value
 
+WeightLimits = Mapping[str, int]  # bytes that the weights of a layer may take, by its first result
+NO_LIMITS: WeightLimits = MappingProxyType({})
+
 
 @dataclass(frozen=True)
 class Lowered:
@@ -47,24 +52,23 @@ class Lowered:
 
 
 def lower(
-    graph: Graph, target: Target, ports: Ports = "caller", compact: Collection[str] = ()
+    graph: Graph, target: Target, ports: Ports = "caller", limits: WeightLimits = NO_LIMITS
 ) -> tuple[LoweredLayer, ...]:
     """The layers that `lowered` returns."""
-    return lowered(graph, target, ports, compact).layers
+    return lowered(graph, target, ports, limits).layers
 
 
 def lowered(
     graph: Graph,
     target: Target,
     ports: Ports = "caller",
-    compact: Collection[str] = (),
+    limits: WeightLimits = NO_LIMITS,
     beside: Sequence[Call] = (),
 ) -> Lowered:
-    """The layers in the order of execution that needs the least memory. The weights of those whose results
-    are named in `compact` take less memory, if there is a kernel for that. Calls `beside` them are those of
-    other entries."""
+    """The layers in the order of execution that needs the least memory. Weights have the limits that are
+    given for a layer's first result. Calls `beside` them are those of other entries."""
     values: dict[str, Value] = {}
-    layers = _layers(graph, target, compact, values, beside)
+    layers = _layers(graph, target, limits, values, beside)
     whole = replace(graph, values={**graph.values, **values})
     return replace(in_best_order(whole, layers, ports), values=values)
 
@@ -72,7 +76,7 @@ def lowered(
 def _layers(
     graph: Graph,
     target: Target,
-    compact: Collection[str],
+    limits: WeightLimits,
     values: dict[str, Value],
     beside: Sequence[Call],
 ) -> list[LoweredLayer]:
@@ -90,8 +94,8 @@ def _layers(
         asked: list[Call] = []
         for step in layer.steps:
             if isinstance(step, Call):
-                if layer.node.outputs[0] in compact:
-                    step = replace(step, facts={**step.facts, "compact": 1})
+                if (limit := limits.get(layer.node.outputs[0])) is not None:
+                    step = replace(step, facts={**step.facts, WEIGHT_LIMIT: limit})
                 for call in in_float32(rewritten(step, graph, target), target):
                     asked.append(call)
                     steps += fitted(call, target)
@@ -105,7 +109,7 @@ def _layers(
         if isinstance(layer.node.op, While):
             body, more = body_of(layer.node, layer.node.op, graph)
             values |= more
-            result += inlined(layer, layer.node.op, body, _layers(body, target, compact, values, beside))
+            result += inlined(layer, layer.node.op, body, _layers(body, target, limits, values, beside))
         else:
             result.append(layer)
     return result

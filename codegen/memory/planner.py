@@ -28,6 +28,11 @@ class Place:
     offset: int
 
 
+def scratch_of(result: str) -> str:
+    """The name of the working memory of the call that makes this."""
+    return f"{result}#scratch"
+
+
 @dataclass(frozen=True)
 class Peak:
     """What fills the arena: the layer at which most of it is in use, and the tensors that are there."""
@@ -57,7 +62,7 @@ def assign(graph: Graph, layers: Sequence[LoweredLayer], align: int, ports: Port
     for layer in layers:
         for step in layer.steps:
             if isinstance(step, Call):
-                scratch = f"{step.args[-1].name}#scratch" if step.scratch else ""
+                scratch = scratch_of(step.args[-1].name) if step.scratch else ""
                 calls.append(Scheduled(step, layer.node, scratch, layer.guards, layer.rows))
             elif isinstance(step, Join):
                 calls += [Scheduled(call, layer.node, "", layer.guards) for call in _join(step, sharing)]

@@ -166,7 +166,7 @@ def _advice(figures: LibraryFigures, main: LayerCosts, options: PageOptions) -> 
         wanted = advice.wanted(found, ranked)
         optimize, ports = figures.optimize, options.ports
         changes = what_if.changes(
-            graph, figures.target, wanted, optimize=optimize, ports=ports, compact=found.compact
+            graph, figures.target, wanted, optimize=optimize, ports=ports, limits=found.weight_limits
         )
     return advice.advice(found, ranked, changes)
 

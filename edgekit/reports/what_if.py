@@ -6,14 +6,16 @@ Which layers have small weights (compact_weights.py) stays as it is: to choose t
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
 from edgekit.codegen.cost import instructions
+from edgekit.codegen.kernels.expressions import WEIGHT_LIMIT
 from edgekit.codegen.kernels.sources import instance_of, variant_of
+from edgekit.codegen.lowering.lower import NO_LIMITS, WeightLimits
 from edgekit.codegen.memory.sharing import Ports
 from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import Program, compile_graph
@@ -79,34 +81,37 @@ def changes(
     *,
     optimize: Optimize = "speed",
     ports: Ports = "caller",
-    compact: Collection[str] = (),
+    limits: WeightLimits = NO_LIMITS,
 ) -> Mapping[Wanted, Change]:
-    """What each change does to a library, in which layers with `compact` results have small weights. Changes
-    that cannot be done are left out."""
+    """What each change does to a library with such limits of weights. What cannot be done is left out."""
     if not wanted:
         return {}
-    program, network = compile_graph(graph, target, ports, compact), Network.of(graph)
+    program, network = compile_graph(graph, target, ports, limits), Network.of(graph)
     before, found = Costs.of(program, optimize), {}
     for result, kind in dict.fromkeys(wanted):
         if kind == "kernel":
-            planned = ((what, graph, {*compact} ^ {result}) for what in _other_kernel(program, result))
+            planned = ((what, graph, other) for what, other in _other_kernel(program, result))
         else:
-            planned = ((what, other, {*compact}) for what, other in VARIANTS[kind](network, result, target))
-        for what, other, small in planned:
-            changed = compile_graph(other, target, ports, small)
+            planned = ((what, other, limits) for what, other in VARIANTS[kind](network, result, target))
+        for what, other, kept in planned:
+            changed = compile_graph(other, target, ports, kept)
             found[result, kind] = before.change_to(Costs.of(changed, optimize), what)
     return found
 
 
-def _other_kernel(program: Program, result: str) -> Iterator[str]:
-    """The kernel whose weights take less memory, or less time: fit() chooses between the two."""
+def _other_kernel(program: Program, result: str) -> Iterator[tuple[str, WeightLimits]]:
+    """The kernel whose weights take the least memory, or the least time: fit() chooses among them."""
+    limits = dict(program.weight_limits)
+    is_limited = limits.pop(result, None) is not None
     for line in program.lines:
         if line.call.args[-1].name == result:
-            facts = {**line.call.facts, "compact": int(result not in program.compact)}
+            facts = {name: fact for name, fact in line.call.facts.items() if name != WEIGHT_LIMIT}
+            facts |= {} if is_limited else {WEIGHT_LIMIT: 0}
             other = variant_of(replace(line.call, facts=facts, file=""), program.target)
             if other is not variant_of(line.call, program.target):
                 name = instance_of(other, line.call, program.target).name
-                yield f"kernel {name}, with {'smaller' if facts['compact'] else 'larger'} weights"
+                what = f"kernel {name}, with {'larger' if is_limited else 'smaller'} weights"
+                yield what, limits if is_limited else {**limits, result: 0}
 
 
 def _half(network: Network, result: str, target: Target) -> Iterator[tuple[str, Graph]]:

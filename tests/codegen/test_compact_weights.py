@@ -25,14 +25,15 @@ M4 = targets.load("cortex-m4")
 FASTEST = replace(M4, weight_growth=4.0)
 
 
-def network(channels: int = 16) -> Graph:
-    """Weights that are used 36 times, then ones that are used four times, then ones that are used once."""
+def network(channels: int = 16, apart: int = 2) -> Graph:
+    """Weights that are used 36 times, then ones that are used four times, then ones that are used once. Cells
+    of the first windows are so many `apart`."""
     bench = Bench(Seeded(7))  # whose results vary
     bench.rounding = "E"
     x = bench.input(1, 6, 6, channels)
-    for stride in (1, 3):
+    for stride, dilation in ((1, apart), (3, 1)):
         w, b = bench.weights(DType.S8, 16, 3, 3, bench.builder.type(x).shape[3])
-        op = Conv2d((stride, stride), (1, 1, 1, 1), (1, 1), 1, -np.inf, np.inf)
+        op = Conv2d((stride, stride), (dilation,) * 4, (dilation, dilation), 1, -np.inf, np.inf)
         (x,) = bench.builder.add(op, x, w, b, quant=bench.quant(0, 4))
     (x,) = bench.builder.add(Reshape((1, 64)), x)
     w, b = bench.weights(DType.S8, 32, 64)
@@ -105,6 +106,44 @@ def test_a_library_is_compiled_until_it_fits(tmp_path: Path) -> None:
     assert fitted.verification.exact
     with pytest.raises(EdgeKitError, match="of flash"):
         build(network(), with_flash(6_000), tmp_path / "never", check=False)
+
+
+def test_points_of_winograd_are_a_third_form_on_cortex_m() -> None:
+    graph = network(apart=1)
+    fastest, least = fit(graph, FASTEST), fit(graph, M4, optimize="size")
+    assert winograd_layers(fastest) == [True, False, False]
+    weights = 16 * 3 * 3 * 16  # 16 points of 16 bits take 32 / 9 of them
+    larger = weights * 32 // 9 - weights + weights + 32 * 64
+    assert fastest.weight_bytes - least.weight_bytes == larger
+    assert small_layers(fit(graph, with_flash(fastest.weight_bytes - 1))) == [False, False, True]
+    less = fit(graph, with_flash(fastest.weight_bytes - 32 * 64 - weights - 1))
+    assert not any(winograd_layers(less))
+
+
+def test_working_memory_of_points_may_not_fill_the_arena() -> None:
+    """Which is no matter where another layer takes more."""
+    frugal, asked = fit(tiled(), M4), fit(tiled(), FASTEST)
+    assert winograd_layers(asked) == [True]
+    assert winograd_layers(frugal) == [False]
+    assert frugal.arena_bytes < asked.arena_bytes
+    larger = tiled(is_behind_more=True)
+    assert winograd_layers(fit(larger, M4)) == [False, False, False, True]
+    assert not any(winograd_layers(fit(larger, replace(M4, least_ram=True))))
+    assert not any(winograd_layers(fit(larger, replace(FASTEST, least_ram=True))))
+
+
+def tiled(is_behind_more: bool = False) -> Graph:
+    """A small image in 3 by 3 windows, alone or made of a large one by a layer with more weights."""
+    bench, layers = Bench(Seeded(3)), [(3, 16)]
+    bench.rounding = "E"
+    if is_behind_more:
+        layers = [(1, 8), (8, 64), (1, 16), *layers]
+    x = bench.input(1, 64, 64, 8) if is_behind_more else bench.input(1, 8, 8, 16)
+    for size, channels in layers:
+        w, b = bench.weights(DType.S8, channels, size, size, bench.builder.type(x).shape[3])
+        op = Conv2d((1, 1), (1, 1, 1, 1)) if size == 3 else Conv2d((size, size))
+        (x,) = bench.builder.add(op, x, w, b, quant=bench.quant(0, 4))
+    return bench.builder.graph("net", list(bench.inputs), [x])
 
 
 def convolutions() -> Graph:

@@ -17,6 +17,7 @@ from support.tools import require, require_shared
 import edgekit
 from edgekit.codegen.cost import instructions
 from edgekit.codegen.lowering import row_search
+from edgekit.codegen.lowering.compact_weights import fit
 from edgekit.codegen.lowering.row_schedule import (
     Blocks,
     RowLayer,
@@ -319,11 +320,11 @@ def test_loops_beyond_the_instruction_budget_are_left_out(monkeypatch: pytest.Mo
 
 
 def test_instructions_of_loops_are_counted() -> None:
-    graph = tall_network()
-    program = by_rows(graph, name="cortex-m4")
+    graph, target = tall_network(), targets.load("cortex-m4")
+    program = fit(graph, replace(target, least_ram=True))
     assert [line.rows.blocks.count for line in program.lines if line.rows] == [32, 32, 32]
     assert sum(1 for _ in program.executed) == 96
-    whole = instructions.counted(compile_graph(graph, targets.load("cortex-m4")), "speed")
+    whole = instructions.counted(fit(graph, target), "speed")
     counted, estimated = instructions.counted(program, "speed"), instructions.estimated(program, "speed")
     assert whole.total < counted.total < 1.05 * whole.total
     assert estimated

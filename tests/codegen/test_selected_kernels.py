@@ -11,7 +11,7 @@ from support.tools import missing
 from support.touched import is_touched
 
 from benchmarks.calibration_plans import PLANS
-from benchmarks.kernel_layers import Layer, counted, fitting, graph, some_compact
+from benchmarks.kernel_layers import Layer, counted, fitting, graph, some_small
 from edgekit.codegen.cost.layer_costs import countable
 from edgekit.codegen.kernels.kernel_files import Variant, all_variants
 from edgekit.codegen.kernels.sources import variant_of
@@ -84,9 +84,9 @@ def test_fresh_layers_of_a_touched_instruction_set(name: str) -> None:
 
 
 def selected(name: str, seed: int, plan: int) -> tuple[set[str], set[str]]:
-    """The contracts of the calls of a plan, half of them with compact weights, and the kernels they take."""
+    """The contracts of the calls of a plan, half of them with small weights, and the kernels they take."""
     target, network = targets.load(name), graph(seed, plan)
-    layers = lower(network, target, compact=some_compact(network, seed))
+    layers = lower(network, target, limits=some_small(network, seed))
     calls = [call for layer in layers for call in layer.steps if isinstance(call, Call)]
     return {call.kernel for call in calls}, {variant_of(call, target).file for call in calls}
 

@@ -15,17 +15,15 @@ from benchmarks.selection import clocked
 from edgekit.codegen.cost import calibrations
 from edgekit.codegen.kernels import contracts, expressions, kernel_files, selection, symbols
 from edgekit.codegen.kernels import variants as variants_module
-from edgekit.codegen.kernels.kernel_files import Variant
-from edgekit.codegen.kernels.selection import KernelCost, cheapest, cost
-from edgekit.codegen.kernels.sources import variant_of
-from edgekit.codegen.kernels.symbols import instance_name
-from edgekit.codegen.kernels.variants import fitting
+from edgekit.codegen.kernels.expressions import WEIGHT_LIMIT
+from edgekit.codegen.kernels.selection import KernelCost, cheapest, cost, small, weight_bytes
+from edgekit.codegen.kernels.sources import candidates, variant_of
+from edgekit.codegen.lowering.call_rules import rewritten
 from edgekit.codegen.lowering.lower import layer_of, lower
 from edgekit.core import target as targets
 from edgekit.core.ir import Graph
 from edgekit.core.ops import Arg, Call
 from edgekit.core.ops.conv2d import Conv2d
-from edgekit.core.target import Target
 from edgekit.core.types import DType, Quant, Type, Value
 from scripts.selection import explained
 
@@ -51,12 +49,6 @@ def depthwise(side: int, stride: int, channels: int) -> Call:
     (call,) = op.lower(args, [Arg("y", Value(result))])
     assert isinstance(call, Call)
     return call
-
-
-def candidates(call: Call, target: Target) -> tuple[tuple[Variant, ...], tuple[str, ...]]:
-    name = instance_name(call)
-    operands = contracts.operands_of(call.kernel, name)
-    return fitting(call, name, target.isa, operands), operands
 
 
 @pytest.mark.parametrize(("side", "stride", "channels"), DEPTHWISE)
@@ -114,11 +106,12 @@ def test_a_kernel_without_costs_is_never_selected_beside_one_that_has_them() -> 
 def test_small_weights_come_before_fewer_instructions() -> None:
     seen = 0
     for plain in calls(kernel_layers.graph(1, 10)):
-        call = replace(plain, facts={**plain.facts, "compact": 1})
-        found, operands = candidates(call, M4)
-        small = [v for v in found if "compact" in {condition.text for condition in v.conditions}]
-        seen += 0 < len(small) < len(found)
-        assert not small or cheapest(call, found, M4, operands) in small
+        found, operands = candidates(plain, M4)
+        sizes = {variant: weight_bytes(variant, plain, operands) for variant in found}
+        for limit in (0, *sizes.values()):
+            call = replace(plain, facts={**plain.facts, WEIGHT_LIMIT: limit})
+            assert sizes[cheapest(call, found, M4, operands)] <= max(limit, small([*sizes.values()]))
+        seen += len({*sizes.values()}) > 1
     assert seen
 
 
@@ -131,7 +124,9 @@ def test_kernels_that_compete_say_what_they_cost_and_none_the_same(name: str) ->
     """Of two that cost the same, one is of no use: it is to go, or to say what it is better for."""
     target = targets.load(name)
     for plan in range(len(PLANS)):
-        for call in calls(kernel_layers.graph(1, plan)):
+        network = kernel_layers.graph(1, plan)
+        for plain in calls(network):
+            call = rewritten(plain, network, target)
             found, operands = candidates(call, target)
             if len(found) > 1:
                 costs = [cost(variant, call, target, operands) for variant in found]

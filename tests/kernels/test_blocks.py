@@ -57,8 +57,8 @@ def layers(
 @pytest.mark.parametrize("optimize", ["size", "speed"])
 def test_on_cortex_m4(optimize: Optimize, compiler: str, tmp_path: Path) -> None:
     graph, inputs = layers(11 + len(compiler), 40, (1, 4))
-    small = {name for node in graph.nodes for name in node.outputs} if optimize == "size" else ()
-    program = compile_graph(graph, boards.load("cortex-m4", compiler), compact=small)
+    small = {name: 0 for node in graph.nodes for name in node.outputs if optimize == "size"}
+    program = compile_graph(graph, boards.load("cortex-m4", compiler), weight_limits=small)
     names = [line.kernel.name for line in program.lines]
     for kernel in ("dense", "conv2d"):
         mine = [name for name in names if name.startswith(kernel)]

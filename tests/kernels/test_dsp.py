@@ -25,6 +25,7 @@ from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import compile_graph
 from edgekit.converters.tflite.reader import convert
 from edgekit.core import simulate
+from edgekit.core.ops.arithmetic import Add
 from edgekit.core.ops.concat import Concat
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
@@ -64,6 +65,19 @@ def windows(b: Bench) -> None:
     w, bias = b.weights(DType.S8, b.size(35), height, width, channels)
     op = Conv2d((b.size(2), b.size(2)), b.pick((pads, (0, 0, 0, 0))), (1, 1), 1, *b.limits())
     b.result(op, x, w, bias, quant=b.quant(0, 6))
+
+
+def tiles(b: Bench) -> None:
+    """Windows of 3 by 3 cells, of whole words: tiles of 2 by 2 results, some beyond the image, and a sum."""
+    pads = (b.size(3) - 1, b.size(3) - 1, b.size(3) - 1, b.size(3) - 1)
+    x = b.input(b.size(2), 2 + b.size(8), 2 + b.size(8), 4 * b.size(6))
+    w, bias = b.weights(DType.S8, b.size(12), 3, 3, b.builder.type(x).shape[3])
+    op, quant = Conv2d((1, 1), pads, (1, 1), 1, *b.limits()), b.quant(0, 6)
+    if b.pick((False, True)):
+        (y,) = b.builder.add(op, x, w, bias, quant=quant)
+        b.result(Add(), y, b.input(*b.builder.type(y).shape), quant=b.quant(0, 6))
+    else:
+        b.result(op, x, w, bias, quant=quant)
 
 
 def channels(b: Bench) -> None:
@@ -106,10 +120,10 @@ def planes_of_16_bits(b: Bench) -> None:
     b.result(op, x, w, bias, quant=b.quant(dtype=of_y))
 
 
-def one_pixel_to_16_bits(b: Bench) -> None:
-    """An image that has no second pixel."""
+def pixels_to_16_bits(b: Bench) -> None:
+    """Of an image of some pixels, or that has no second one."""
     b.rounding = "E"
-    x = b.input(1, 1, 1, 4 * b.size(9))
+    x = b.input(1, 1, b.pick((1, 5)), 4 * b.size(9))
     w, bias = b.weights(DType.S8, b.size(20), 1, 1, b.builder.type(x).shape[3])
     op = Conv2d((1, 1), (0, 0, 0, 0), dtype=DType.S16)
     b.result(op, x, w, bias, quant=b.quant(0, 6, DType.S16))
@@ -177,10 +191,12 @@ def integers(seed: int, count: int) -> Bench:
         bench.case(rows)
     for _ in range(12):
         bench.case(low_bits)
+    for _ in range(72):
+        bench.case(tiles)
     return bench
 
 
-ALONE: tuple[Family, ...] = (one_pixel_to_16_bits, one_pixel_of_16_bits, long_rows)
+ALONE: tuple[Family, ...] = (pixels_to_16_bits, one_pixel_of_16_bits, long_rows)
 OTHERS: tuple[Family, ...] = (
     families.attentions,
     families.softmaxes,
@@ -202,6 +218,7 @@ def test_integers_of_any_shape(name: str, optimize: Optimize, compiler: str, tmp
     called = kernels(program, "dsp")
     names = ["conv2d_s8_tfl", "conv2d_s8", "depthwise2d_s8_tfl", "depthwise2d_s8", "depthwise2d_s8_tfl_m1"]
     names += ["depthwise2d_s8_m1", "conv2d_s8_tfl_pairs", "conv2d_s8_pairs", "conv2d_add_affine_s8_tfl_pairs"]
+    names += ["conv2d_s8_winograd", "conv2d_s8_tfl_winograd", "conv2d_add_affine_s8_tfl_winograd"]
     assert set(names) <= {name.replace("_up", "") for name in called}, called
     assert {"conv2d_s8_tfl_up_pairs", "depthwise2d_s8_tfl_up", "depthwise2d_s8_tfl_up_m1"} <= set(called), (
         called
@@ -219,8 +236,8 @@ def test_small_weights_and_wide_numbers(compiler: str, tmp_path: Path) -> None:
     for family in (*(points, planes_to_16_bits, rows, rows) * 4, *(planes_of_16_bits,) * 6, *ALONE * 3):
         bench.case(family)
     graph = bench.graph()
-    everything = {name for node in graph.nodes for name in node.outputs}
-    program = compile_graph(graph, load("cortex-m4", compiler), compact=everything)
+    everything = {name: 0 for node in graph.nodes for name in node.outputs}
+    program = compile_graph(graph, load("cortex-m4", compiler), weight_limits=everything)
     assert program.weight_bytes < compile_graph(graph, program.target).weight_bytes
     called = kernels(program, "dsp")
     endings = {name.split("_")[-1] for name in called}

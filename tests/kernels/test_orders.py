@@ -301,7 +301,7 @@ def to_be_seen(isa: str) -> set[str]:
     """Kernels that promise an order, another than that of the file with their code, and are taken for speed.
     Sums are not among them: they lie over what is added."""
     files = [v for v in all_variants() if v.isa == isa and v.order and v.stem != "conv2d_add_int"]
-    fast = [v for v in files if "compact" not in {condition.text for condition in v.conditions}]
+    fast = [v for v in files if not v.stem.endswith("bytes")]
     orders = {v.path: v.order for v in fast if v.is_own}
     return {v.stem for v in fast if v.is_own or v.order != orders.get(v.path)}
 

@@ -135,7 +135,7 @@ def test_another_kernel_trades_flash_for_time(integers: Graph) -> None:
     """Small weights where they were large, and large ones where they were small; results are the same."""
     names = layers(integers)
     small = changes(integers, M4, [(name, "kernel") for name in names])
-    large = changes(integers, M4, [(name, "kernel") for name in names], compact=names)
+    large = changes(integers, M4, [(name, "kernel") for name in names], limits=dict.fromkeys(names, 0))
     assert small
     assert small.keys() == large.keys()
     for key, one in small.items():
@@ -149,14 +149,15 @@ def test_another_kernel_trades_flash_for_time(integers: Graph) -> None:
 def test_a_library_is_planned_as_it_was_built(integers: Graph) -> None:
     """A change to a layer does not change which other layers have small weights."""
     name = layers(integers)[1]
-    compact = compact_weights.fit(integers, M4, optimize="size").compact
+    limits = compact_weights.fit(integers, M4, optimize="size").weight_limits
+    others = {result: limit for result, limit in limits.items() if result != name}
     for kind in ("kernel", "int4"):
-        (change,) = changes(integers, M4, [(name, kind)], compact=compact).values()
-        before = compile_graph(integers, M4, compact=compact).library_weight_bytes
+        (change,) = changes(integers, M4, [(name, kind)], limits=limits).values()
+        before = compile_graph(integers, M4, weight_limits=limits).library_weight_bytes
         after = (
-            compile_graph(integers, M4, compact=compact ^ {name})
+            compile_graph(integers, M4, weight_limits=others)
             if kind == "kernel"
-            else compile_graph(variant(integers, name, kind), M4, compact=compact)
+            else compile_graph(variant(integers, name, kind), M4, weight_limits=limits)
         )
         assert change.weight_bytes == after.library_weight_bytes - before
 

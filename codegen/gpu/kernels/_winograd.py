@@ -18,6 +18,7 @@ from edgekit.codegen.gpu.builder import GROUP, KernelBuilder
 from edgekit.codegen.gpu.elements import Fours, fours
 from edgekit.codegen.gpu.kernels import _addend, _floats
 from edgekit.codegen.gpu.use import GpuCall, constant_of, integer, integers
+from edgekit.codegen.kernels.expressions import WEIGHT_LIMIT
 from edgekit.core.ops import Call
 from edgekit.core.types import Array, DType
 
@@ -53,7 +54,7 @@ def pays(call: Call) -> bool:
     ones = ("stride_h", "stride_w", "dilation_h", "dilation_w", "groups", "step_c")
     in_c, out_c = integer(call, "in_c"), integer(call, "out_c")
     if (
-        call.facts.get("compact")
+        WEIGHT_LIMIT in call.facts
         or any(call.types[letter] is not DType.F32 for letter in "TW")
         or not integer(call, "k_h") == integer(call, "k_w") == 3
         or any(integer(call, name) != 1 for name in ones)

@@ -3,7 +3,7 @@
  * takes 25 products of two channels, not 36. Weights are packed as u, u + w, w and v; b and d meet the same ones.
  * @for T=f32 W=f32 B=f32
  * @when k_h == 3 and k_w == 3 and stride_h == 2 and stride_w == 2 and dilation_h == 1 and dilation_w == 1
- * @when groups == 1 and step_c == 1 and in_c * out_c <= 16384 and not compact
+ * @when groups == 1 and step_c == 1 and in_c * out_c <= 16384
  * @pack w: strided H W O/8! I o8
  * @scratch 100 * (min((out_h + 1) // 2, (15 + (out_w + 1) // 2) // ((out_w + 1) // 2))
  * @scratch * ((out_w + 1) // 2) * (in_c + out_c)) + 2048 @split out_h/2

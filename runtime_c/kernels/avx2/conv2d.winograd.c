@@ -4,7 +4,7 @@
  * Results round a little more than sums do.
  * @for T=f32 W=f32 B=f32 @also conv2d_add @apart
  * @when k_h == 3 and k_w == 3 and stride_h == 1 and stride_w == 1 and dilation_h == 1 and dilation_w == 1
- * @when groups == 1 and step_c == 1 and out_h * out_w >= 32 and in_c * out_c <= 16384 and not compact
+ * @when groups == 1 and step_c == 1 and out_h * out_w >= 32 and in_c * out_c <= 16384
  * @pack w: winograd H W O/8! I o8
  * @scratch 144 * (min((out_h + 3) // 4,
  * @scratch ((7 if in_c + out_c <= 36 and out_w > 28 else 15) + (out_w + 3) // 4) // ((out_w + 3) // 4))

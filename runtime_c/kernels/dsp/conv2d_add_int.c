@@ -10,7 +10,7 @@
 /* Convolution and sum of int8 with DSP instructions, weights in 8 bits: half the flash, half as many instructions more.
  * @as dsp/conv2d_add_int.bytes @without when acc_bits + weight_shift <= 30, when weight_shift <= 7
  * @rule tfl=tfl_bytes tfl_up=tfl_bytes e=e_bytes e_wide=e_bytes
- * @when compact and acc_bits <= 30 and weight_shift == 0 @pack w: O/8! HWI/4! o8 hwi4 : s8
+ * @when acc_bits <= 30 and weight_shift == 0 @pack w: O/8! HWI/4! o8 hwi4 : s8
  * @pack b: O/8! o8 : s32 @pack e: O : s8 x-1 +-1
  * @work calls, clamped outputs, padded outputs, padded products, parted cells, parted window lines
  * @work positions, whole line blocks */

@@ -15,7 +15,7 @@
 /* The same with weights in 8 bits.
  * @as dsp/conv2d_add_int.pairs_bytes @without when acc_bits + weight_shift <= 30, when weight_shift <= 7
  * @rule tfl=pair_tfl_bytes tfl_up=pair_tfl_up_bytes e=pair_e_bytes e_wide=pair_e_bytes
- * @when compact and acc_bits <= 23 and weight_shift == 0 and least_weight > -128
+ * @when acc_bits <= 23 and weight_shift == 0 and least_weight > -128
  * @pack w: O/4! H WI/4! wi4/2(0213) o4/2 wi2 o2 : carry s8 @pack b: O/4! o4 : s32 @pack e: O : s8 x-1 +-1
  * @work calls, clamped outputs, pair numbers, paired outputs, paired products, pairs, parted window lines
  * @work uneven lines */

@@ -9,7 +9,7 @@
  * @work positions, whole line blocks */
 /* Convolution of int8 with DSP instructions, weights in 8 bits: half the flash, half as many instructions more.
  * @as dsp/conv2d_int.bytes @without when @rule tfl=tfl_bytes tfl_up=tfl_bytes e=e_bytes e_wide=e_bytes
- * @when compact and acc_bits <= 30 and weight_shift == 0 and step_c == 1
+ * @when acc_bits <= 30 and weight_shift == 0 and step_c == 1
  * @pack w: G O/8! HWI/4! o8 hwi4 : s8 @pack b: G O/8! o8 : s32 @pack e: O : s8 x-1 +-1
  * @work calls, clamped outputs, padded outputs, padded products, parted cells, parted window lines
  * @work positions, whole line blocks */

@@ -13,7 +13,7 @@
 /* The same with weights in 8 bits.
  * @as dsp/conv2d_int.pairs_bytes @without when
  * @rule tfl=pair_tfl_bytes tfl_up=pair_tfl_up_bytes e=pair_e_bytes e_wide=pair_e_bytes
- * @when compact and acc_bits <= 23 and weight_shift == 0 and least_weight > -128 and step_c == 1
+ * @when acc_bits <= 23 and weight_shift == 0 and least_weight > -128 and step_c == 1
  * @when out_h * out_w > 1 @pack w: G O/4! H WI/4! wi4/2(0213) o4/2 wi2 o2 : carry s8
  * @pack b: G O/4! o4 : s32 @pack e: O : s8 x-1 +-1
  * @work calls, clamped outputs, pair numbers, paired outputs, paired products, pairs, parted window lines

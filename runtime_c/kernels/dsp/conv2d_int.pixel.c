@@ -9,12 +9,12 @@
 /* Convolution of int8 with DSP instructions, weights in 8 bits: half the flash, half as many instructions more.
  * @as dsp/conv2d_int.pixel_bytes @without when acc_bits + weight_shift <= 30, when weight_shift <= 7
  * @rule tfl=tfl_bytes tfl_up=tfl_bytes e=e_bytes e_wide=e_bytes
- * @when compact and acc_bits <= 30 and weight_shift == 0 @pack w: O/8! HWI/4! o8 hwi4 : s8
+ * @when acc_bits <= 30 and weight_shift == 0 @pack w: O/8! HWI/4! o8 hwi4 : s8
  * @pack b: O/8! o8 : s32 @pack e: O : s8 x-1 +-1
  * @work calls, clamped outputs, outputs, padded outputs, padded products, positions */
 /* Convolution of int8 and weights of four bits with DSP instructions: see gemm_int4_dsp.h.
  * @as dsp/conv2d_int.pixel_nibbles W=s4 like dsp/conv2d_int.pixel_bytes
- * @without when compact, when in_c % 4 == 0, when weight_shift == 0 @rule e=e_nibbles
+ * @without when in_c % 4 == 0, when weight_shift == 0 @rule e=e_nibbles
  * @when in_c % 8 == 0 and most_exponent > 32 @pack w: O/4! HWI/8! o4 hwi8(01452367) : +8 u4
  * @pack b: O/4! o4 : s32 @order pixels 4
  * @work clamped outputs, padded outputs, padded products, positions, products, tap 4-vectors */

@@ -1,7 +1,7 @@
 /* Convolution of int8 with DSP instructions, two pixels at a time, without the blocks of weights that are zero: see
  * gemm_block_sparse_dsp.h.
  * @for X=s8 W=s8 Y=s8 S=s32 @rule tfl=tfl_blocks tfl_up=tfl_blocks e=e_blocks e_wide=e_blocks
- * @when zero_blocks(1, 4) >= 39 + 700 // in_c and out_w > 1 and not compact and k_h == 1 and k_w == 1
+ * @when zero_blocks(1, 4) >= 39 + 700 // in_c and out_w > 1 and k_h == 1 and k_w == 1
  * @when groups == 1 and step_c == 1 and in_c % 4 == 0 and pad_top == 0 and (out_h - 1) * stride_h < in_h
  * @when pad_left == 0 and (out_w - 1) * stride_w < in_w and acc_bits + weight_shift <= 30
  * @when weight_shift <= 7 @pack w: blocks O/1! HWI/4! o1 hwi4(0213) : s16 x{2 << weight_shift}
@@ -11,7 +11,7 @@
  * others in 8 bits.
  * @as dsp/conv2d_int.pixel_blocks_bytes @without when
  * @rule tfl=tfl_blocks_bytes tfl_up=tfl_blocks_bytes e=e_blocks_bytes e_wide=e_blocks_bytes
- * @when zero_blocks(1, 4) >= 52 and compact and acc_bits <= 30 and weight_shift == 0 and k_h == 1
+ * @when zero_blocks(1, 4) >= 52 and acc_bits <= 30 and weight_shift == 0 and k_h == 1
  * @when k_w == 1 and groups == 1 and step_c == 1 and in_c % 4 == 0 and pad_top == 0
  * @when (out_h - 1) * stride_h < in_h and pad_left == 0 and (out_w - 1) * stride_w < in_w
  * @pack w: blocks O/1! HWI/4! o1 hwi4 : s8 @pack b: O : s32 @pack e: O : s8 x-1 +-1

@@ -2,8 +2,8 @@
  * the strides, a phase, add up the same taps: each phase is a convolution. Cells are gathered as 16 bits without
  * their zero point, so that those outside of x are 0.
  * @for X=s8 W=s8 Y=s8 S=s32 @rule tfl=tfl_s16_s8 e=e_s16_s8 e_wide=e_s16_s8
- * @when compact == 0 and acc_bits + weight_shift <= 29 and weight_shift <= 7 and dilation_h == 1
- * @when dilation_w == 1 and k_h >= stride_h and k_w >= stride_w
+ * @when weight_limit >= 2 * out_c * k_h * k_w * (in_c // groups) and acc_bits + weight_shift <= 29
+ * @when weight_shift <= 7 and dilation_h == 1 and dilation_w == 1 and k_h >= stride_h and k_w >= stride_w
  * @pack w: phases {stride_h}x{stride_w} G O/8! HW I/4! o8 i4(0213) : s16 x{2 << weight_shift}
  * @pack b: G O/8! o8 : s32 x{2 << weight_shift} @pack e: O : s8 x-1 +-{1 + weight_shift}
  * @scratch 8 * ((k_h - 1) // stride_h + 1) * ((k_w - 1) // stride_w + 1) * ((in_c // groups + 3) // 4)

@@ -1,7 +1,7 @@
 /* Fully connected layer of int8 with DSP instructions, without the blocks of weights that are zero.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule tfl=tfl_blocks tfl_up=tfl_blocks once=once_blocks once_up=once_blocks e=e_blocks e_wide=e_blocks
- * @when zero_blocks(1, 4) >= 45 + 800 // inputs and not compact and inputs % 4 == 0
+ * @when zero_blocks(1, 4) >= 45 + 800 // inputs and inputs % 4 == 0
  * @when acc_bits + weight_shift <= 30 and weight_shift <= 7
  * @pack w: blocks O/1! I/4! o1 i4(0213) : s16 x{2 << weight_shift} @pack b: O : s32 x{2 << weight_shift}
  * @pack e: O : s8 x-1 +-{1 + weight_shift} @order rows 1
@@ -10,7 +10,7 @@
  * 8 bits.
  * @as dsp/dense_int.blocks_bytes @without when
  * @rule tfl=tfl_blocks_bytes tfl_up=tfl_blocks_bytes once=once_blocks_bytes once_up=once_blocks_bytes e=e_blocks_bytes e_wide=e_blocks_bytes
- * @when zero_blocks(1, 4) >= 52 and compact and acc_bits <= 30 and weight_shift == 0 and inputs % 4 == 0
+ * @when zero_blocks(1, 4) >= 52 and acc_bits <= 30 and weight_shift == 0 and inputs % 4 == 0
  * @pack w: blocks O/1! I/4! o1 i4 : s8 @pack b: O : s32 @pack e: O : s8 x-1 +-1
  * @work clamped outputs, inputs, padded outputs, padded products, paired outputs */
 #include "edgekit/contracts/dense_int.h"

@@ -9,7 +9,7 @@
 /* The same with weights in 8 bits.
  * @as dsp/dense_int.bytes @without when
  * @rule tfl=row_tfl_bytes tfl_up=row_tfl_up_bytes once=row_once_bytes once_up=row_once_up_bytes e=row_e_bytes e_wide=row_e_bytes
- * @when compact and acc_bits <= 23 and weight_shift == 0 and least_weight > -128
+ * @when acc_bits <= 23 and weight_shift == 0 and least_weight > -128
  * @pack w: O/4! I/4! i4/2(0213) o4/2 i2 o2 : carry s8 @pack b: O/4! o4 : s32 @pack e: O : s8 x-1 +-1
  * @work padded products 2, calls, clamped outputs, inputs, padded outputs, positions */
 /* Results of 16 bits.

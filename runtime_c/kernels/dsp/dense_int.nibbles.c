@@ -8,8 +8,8 @@
 /* Fully connected layer of int8 with DSP instructions, weights in 8 bits, of sums that leave 24 bits: see gemm_dsp.h.
  * @as dsp/dense_int.long_bytes W=s8 @without when
  * @rule tfl=tfl_bytes tfl_up=tfl_bytes once=once_bytes once_up=once_bytes e=e_bytes e_wide=e_bytes
- * @when compact and acc_bits > 23 and weight_shift == 0 and acc_bits <= 30 @pack w: O/8! I/4! o8 i4 : s8
- * @pack b: O/8! o8 : s32 @scratch (inputs + 3) // 4 * 4 @order rows 8 */
+ * @when acc_bits > 23 and weight_shift == 0 and acc_bits <= 30 @pack w: O/8! I/4! o8 i4 : s8
+ * @pack b: O/8! o8 : s32 @scratch (inputs + 3) // 4 * 4 @order rows 8 @work padded products, scratch */
 #include "edgekit/contracts/dense_int.h"
 
 static EK_SHARED void EK_FN_run(const EK_X *x, const EK_W *w, const int32_t *b, const int32_t *m,

@@ -7,7 +7,7 @@
 /* The same with weights in 8 bits.
  * @as dsp/dense_int.pairs_bytes @without when
  * @rule tfl=pair_tfl_bytes tfl_up=pair_tfl_up_bytes e=pair_e_bytes e_wide=pair_e_bytes
- * @when compact and acc_bits <= 23 and weight_shift == 0 and least_weight > -128 and rows > 1
+ * @when acc_bits <= 23 and weight_shift == 0 and least_weight > -128 and rows > 1
  * @when inputs % 4 == 0 @pack w: O/4! I/4! i4/2(0213) o4/2 i2 o2 : carry s8 @pack b: O/4! o4 : s32
  * @pack e: O : s8 x-1 +-1
  * @work padded products 1.5, clamped outputs, paired outputs, paired products, products

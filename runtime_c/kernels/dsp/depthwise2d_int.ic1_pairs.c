@@ -5,15 +5,15 @@
  * @pack w: O/4! H WI/4! wi4/2(0213) o4 wi2 : s16 x{2 << weight_shift}
  * @pack b: O/4! o4 : s32 x{2 << weight_shift} @pack e: O : s8 x-1 +-{1 + weight_shift}
  * @scratch 5 * k_h * ((k_w + 3) // 4 * 4) @order windows 2
- * @work calls, clamped outputs, outputs, paired products, parted window lines, parted windows, positions
- * @work whole line blocks */
+ * @work calls, clamped outputs, paired outputs, paired products, parted window lines, parted windows
+ * @work positions, whole line blocks */
 /* The same with weights in 8 bits.
  * @as dsp/depthwise2d_int.ic1_pairs_bytes @without when
  * @rule tfl=pair_tfl_bytes tfl_up=pair_tfl_up_bytes e=pair_e_bytes e_wide=pair_e_bytes
- * @when compact and acc_bits <= 23 and weight_shift == 0 and least_weight > -128 and in_c == 1
+ * @when acc_bits <= 23 and weight_shift == 0 and least_weight > -128 and in_c == 1
  * @pack w: O/4! H WI/4! wi4/2(0213) o4/2 wi2 o2 : carry s8 @pack b: O/4! o4 : s32 @pack e: O : s8 x-1 +-1
- * @work clamped outputs, inputs, lines, paired outputs, parted window lines, positions
- * @work products of row pairs, scratch */
+ * @work calls, clamped outputs, paired outputs, paired products, parted window lines, parted windows
+ * @work positions, whole line blocks */
 #include "edgekit/contracts/depthwise2d_int.h"
 
 static EK_SHARED void EK_FN_run(const EK_X *x, const EK_W *w, const int32_t *b, const int32_t *m,

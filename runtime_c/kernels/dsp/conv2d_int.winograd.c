@@ -1,0 +1,96 @@
+/* Convolution of int8 with windows of 3 by 3 cells and DSP instructions, by Winograd's algorithm: see winograd_dsp.h.
+ * Two tiles at a time, those of an image one behind the other; a tile that reaches beyond the image is copied.
+ * @for X=s8 W=s8 Y=s8 S=s32 @rule tfl=tile_tfl tfl_up=tile_tfl e=tile_e e_wide=tile_e
+ * @when k_h == 3 and k_w == 3 and stride_h == 1 and stride_w == 1 and dilation_h == 1 and dilation_w == 1
+ * @when groups == 1 and step_c == 1 and in_c % 4 == 0 and acc_bits + weight_shift <= 28
+ * @when weight_shift <= 4 @pack w: tiles O/4! H W I/4! i4/2(0213) o4 i2 : s16 x{1 << weight_shift}
+ * @pack b: O/4! o4 : s32 x{4 << weight_shift} @pack e: O : s8 x-1 +-{1 + weight_shift}
+ * @scratch 64 * in_c + max(512, 16 * in_c) @order lines {out_c} 2
+ * @count high: (out_h + 1) // 2
+ * @count across: (out_w + 1) // 2
+ * @count inside: max(0, min(high, (in_h + pad_top - 2) // 2) - (pad_top + 1) // 2)
+ * @count inside: * max(0, min(across, (in_w + pad_left - 2) // 2) - (pad_left + 1) // 2)
+ * @count tiles: batch * ((high * across + 1) // 2 * 2)
+ * @count copied tiles: batch * (high * across - inside)
+ * @count copied cells: batch * (high * across - inside) * in_c
+ * @count tile cells: batch * high * across * in_c
+ * @count tile outputs: batch * high * across * out_c
+ * @count tile blocks: tiles * ((out_c + 3) // 4)
+ * @count tile products: tiles * ((out_c + 3) // 4) * in_c
+ * @work calls, clamped outputs, copied tiles, copied cells, tile cells, tile outputs, tile blocks
+ * @work tile products */
+/* Convolution and a sum by factors.
+ * @as dsp/conv2d_add_int.winograd @without order @when add[3] > 1
+ * @work calls, copied tiles, copied cells, tile cells, tile outputs, tile blocks, tile products */
+#include "edgekit/contracts/conv2d_int.h"
+
+/* Results of four outputs of a tile, from their sums: those beyond the image first, in the place of others. */
+static EK_SHARED void EK_FN_results(const int32_t *sums, int32_t o, const int32_t *b, const int32_t *m,
+    const int8_t *e, EK_IF_R(const int8_t *r, ) int8_t *y, const struct ek_tile_place *place,
+    const struct EK_STRUCT *p)
+{
+    const int32_t right = place->right, down = place->down, offset = place->offset, shift = place->shift;
+    const int32_t end = o + 4 < p->out_c ? o + 4 : p->out_c;
+    EK_IF_R(const struct ek_products sum = {p->add[0], p->add[1], p->add[2], p->add[3]};)
+    y += place->first;
+    EK_IF_R(r += place->first;)
+    for (; o < end; o++, sums++) {
+        /* Doubled sums. The bias has a part in all four where it is added at the point 1, 1. */
+        EK_COLUMN_OF_SUMS(sums, 0, 0)
+        EK_COLUMN_OF_SUMS(sums, 1, b[o])
+        EK_COLUMN_OF_SUMS(sums, 2, 0)
+        EK_COLUMN_OF_SUMS(sums, 3, 0)
+        int32_t y0 = EK_RULE(result)((upper0 + upper1 + upper2) >> 1, o, m, e, offset, shift);
+        int32_t y1 = EK_RULE(result)((upper1 - upper2 - upper3) >> 1, o, m, e, offset, shift);
+        int32_t y2 = EK_RULE(result)((lower0 + lower1 + lower2) >> 1, o, m, e, offset, shift);
+        int32_t y3 = EK_RULE(result)((lower1 - lower2 - lower3) >> 1, o, m, e, offset, shift);
+        EK_IF_R(y0 = ek_sum_of_products(ek_clamped(y0, p->lo, p->hi), r[o], &sum);)
+        EK_IF_R(y1 = ek_sum_of_products(ek_clamped(y1, p->lo, p->hi), r[o + right], &sum);)
+        EK_IF_R(y2 = ek_sum_of_products(ek_clamped(y2, p->lo, p->hi), r[o + down], &sum);)
+        EK_IF_R(y3 = ek_sum_of_products(ek_clamped(y3, p->lo, p->hi), r[o + down + right], &sum);)
+        y[o + down + right] = (int8_t)y3;
+        y[o + down] = (int8_t)y2;
+        y[o + right] = (int8_t)y1;
+        y[o] = (int8_t)y0;
+    }
+}
+
+EK_KERNEL void EK_FN(const EK_X *x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
+    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_IF_R(const EK_Y *r, ) EK_Y *y,
+    uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
+{
+    const int32_t across = (p->out_w + 1) / 2, count = (p->out_h + 1) / 2 * across;
+    const int32_t size = p->out_h * p->out_w * p->out_c;
+    uint32_t *const cells = (uint32_t *)(void *)scratch;
+    int32_t *const sums = (int32_t *)(void *)(cells + 16 * p->in_c);
+    const struct ek_window window = {
+        p->in_h, p->in_w, p->in_c, p->step_h, p->step_w, 1, 4, 4, 1, 1, p->in_zero};
+    struct ek_tile_place places[2];
+    EK_RULE(constants)(e, p->zero, &places[0].offset, &places[0].shift);
+    places[1] = places[0];
+    for (int32_t n = 0; n < p->batch; n++) {
+        for (int32_t t = 0; t < count; t += 2) {
+            const int32_t tiles = t + 1 < count ? 2 : 1;
+            for (int32_t k = 0; k < tiles; k++) {
+                const int32_t h = (t + k) / across * 2, v = (t + k) % across * 2;
+                ek_tile_gather(x, h - p->pad_top, v - p->pad_left, (int8_t *)sums, cells + k, &window);
+                places[k].first = (h * p->out_w + v) * p->out_c;
+                places[k].right = v + 1 < p->out_w ? p->out_c : 0;
+                places[k].down = h + 1 < p->out_h ? p->out_w * p->out_c : 0;
+            }
+            struct ek_tile_pair layer = {w, 4 * p->in_c};
+            for (int32_t o = 0; o < p->out_c; o += 4, layer.w += 64 * p->in_c) {
+                ek_tile_products((const int32_t *)(const void *)cells, sums, &layer);
+                for (int32_t k = 0; k < tiles; k++)
+                    EK_FN_results(sums + 4 * k, o, b, m, e, EK_IF_R(r, ) y, &places[k], p);
+            }
+        }
+        EK_IF_R(r += size;)
+        x += p->in_h * p->in_w * p->in_c;
+        y += size;
+    }
+    int32_t whole = p->batch * size, lo = p->lo, hi = p->hi;
+    EK_IF_R(lo = p->add[4];)
+    EK_IF_R(hi = p->add[5];)
+    ek_clamp_numbers(y - whole, whole, lo, hi, sizeof(EK_Y));
+}
