@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from edgekit.converters.file_formats.json_record import Record
+from edgekit.converters.transformers.alibi import slopes
 from edgekit.converters.transformers.encoder_families import ENCODERS, MODEL
 from edgekit.converters.transformers.families import FAMILIES, Family, Storage
 from edgekit.converters.transformers.rope import FULL, SLIDING, rope_rates
@@ -44,7 +45,8 @@ class Room:
 @dataclass(frozen=True)
 class Config:
     """A decoder. `rates` are the angles by which a position turns pairs of a head, for each type of layers,
-    and `biases` the parts that have one. Numbers at the end scale what they are named after; no cap is 0."""
+    `slopes` what a score loses for each position between query and key, in each head (ALiBi), and `biases`
+    the parts that have one. Numbers at the end scale what they are named after; no cap is 0."""
 
     family: Family
     names: Mapping[str, str]  # what files call the parts
@@ -62,11 +64,13 @@ class Config:
     epsilon: float
     activation: str
     rates: Mapping[str, Array]
+    slopes: Array | None
     biases: frozenset[str]
     parallel: bool
     tied: bool | None  # None: config.json does not say
     embedding_scale: float
     attention_scale: float
+    scores_cap: float
     residual_scale: float
     logits_scale: float
     logits_cap: float
@@ -105,7 +109,7 @@ def parse(config: Record) -> Config:
         words=_count(config, "vocab_size"),
         token_types=_count(config, "type_vocab_size", 1) if "token_types" in family.names else 0,
         width=width,
-        hidden=_count(config, "intermediate_size", family.mlp_ratio * width or None),
+        hidden=_count(config, "intermediate_size", _ratio(config, family) * width or None),
         layers=_layers(config, family),
         heads=heads,
         shared=shared,
@@ -114,6 +118,7 @@ def parse(config: Record) -> Config:
         epsilon=float(np.float32(config.number("rms_norm_eps"))),
         activation=config.text("hidden_act"),
         rates=rope_rates(config, size) if family.rotates != "none" else {},
+        slopes=_slopes(config, family, heads),
         biases=_biases(config, family),
         parallel=_flag(config, family.parallel),
         tied=config.flag("tie_word_embeddings") if "tie_word_embeddings" in config else None,
@@ -138,7 +143,8 @@ def _head(config: Record, family: Family) -> str:
 
 def _in_words_of_llama(config: Record, family: Family) -> Record:
     """The settings by the names that Llama has for them, and what holds where there are none."""
-    named = {family.keys.get(key, key): value for key, value in config.fields.items()}
+    nested = config.record(family.nested).fields if family.nested in config else {}
+    named = {family.keys.get(key, key): value for key, value in {**nested, **config.fields}.items()}
     return Record({**family.silent, **named}, config.where)
 
 
@@ -168,6 +174,17 @@ def with_members(parts: Iterable[str]) -> frozenset[str]:
     return found.union(*(groups[part] for part in found & groups.keys()))
 
 
+def _ratio(config: Record, family: Family) -> int:
+    return config.integer("expansion_ratio", 4) if family.mlp_ratio else 0
+
+
+def _slopes(config: Record, family: Family, heads: int) -> Array | None:
+    if not family.alibi:
+        return None
+    _check_size(config, heads, _MAX_HEAD, "heads")
+    return slopes(heads, _count(config, "alibi_bias_max", 8))
+
+
 def _flag(config: Record, setting: bool | str) -> bool:
     return config.flag(setting, False) if isinstance(setting, str) else setting
 
@@ -182,6 +199,7 @@ def _scales(config: Record, family: Family, width: int, size: int) -> Mapping[st
     return {
         "embedding_scale": math.sqrt(width) if family.scales_embedding else own("embedding_multiplier", 1),
         "attention_scale": own("attention_multiplier", own("query_pre_attn_scalar", size) ** -0.5),
+        "scores_cap": own("attn_logit_softcapping", 0),
         "residual_scale": own("residual_multiplier", 1),
         "logits_scale": own("logit_scale", 1) / own("logits_scaling", 1),
         "logits_cap": own("final_logit_softcapping", 0),

@@ -55,6 +55,7 @@ class Decoder(Layers):
             positions = self.weights("positions", c.positions + offset, c.width)
             at = self.places + offset if offset else self.places
             x = x + positions.apply(Gather(0), at.reshape(count, 1))
+        x = self.norm("embedding_norm", x)
         for i, layer in enumerate(c.layers):
             x = self.block(i, layer, x, turns)
         if kept < count:
@@ -73,7 +74,10 @@ class Decoder(Layers):
         keys, values = (
             self._written(f"{kind}_{i}", new, row, room.rows) for kind, new in (("keys", k), ("values", v))
         )
-        return q.apply(CachedAttention(self.config.attention_scale, room.window), keys, values, self.places)
+        op = CachedAttention(self.config.attention_scale, room.window, self.config.scores_cap)
+        slopes = self.config.slopes
+        biases = [] if slopes is None else [q.new(np.stack([0 * slopes, -slopes], 1), "alibi")]
+        return q.apply(op, keys, values, self.places, *biases)
 
     def _written(self, name: str, new: Tensor, at: Tensor, rows: int) -> Tensor:
         """The cache with the rows of these tokens."""

@@ -64,7 +64,9 @@ class Family:
     parallel: bool | str = False  # attention and MLP read the same sum; or the setting that says so
     rotates: str = "all"  # or "none", "sliding": layers with a window alone, or "sliding, if any"
     slides: bool = False  # all layers see a window, where layer_types does not say
-    mlp_ratio: int = 0  # intermediate_size is so many widths, where no setting says so
+    mlp_ratio: bool = False  # intermediate_size is four widths, where no setting says so
+    nested: str = ""  # the setting that has settings of attention in it
+    alibi: bool = False  # scores fall with the distance of keys
     position_offset: int = 0  # of the table of positions
     scales_embedding: bool = False  # by the root of the width
     skips_first_norm: bool = False  # of the first layer
@@ -204,6 +206,24 @@ FAMILIES: Mapping[str, Family] = {
         biases={"mlp": False},
         storage=Storage(norm_offset=1.0),
         scales_embedding=True,
+    ),
+    "gemma2": Family(
+        names=_SANDWICH,
+        keys={"hidden_activation": "hidden_act"},
+        silent={
+            **_GEMMA,
+            "num_key_value_heads": 4,
+            "sliding_window": 4096,
+            "sliding_window_pattern": 2,
+            "query_pre_attn_scalar": 256,
+            "attn_logit_softcapping": 50.0,
+            "final_logit_softcapping": 30.0,
+        },
+        needs={"use_bidirectional_attention": False},
+        biases={"mlp": False},
+        storage=Storage(norm_offset=1.0),
+        scales_embedding=True,
+        reads=("query_pre_attn_scalar", "attn_logit_softcapping", "final_logit_softcapping"),
     ),
     "gemma3_text": Family(
         names={**_SANDWICH, **_HEAD_NORMS},
@@ -357,7 +377,72 @@ FAMILIES: Mapping[str, Family] = {
         storage=Storage(transposed=True),
         layer_norm=True,
         rotates="none",
-        mlp_ratio=4,
+        mlp_ratio=True,
+    ),
+    "bloom": Family(
+        names={
+            **_NO_GATE,
+            "embedding": "transformer.word_embeddings",
+            "embedding_norm": "transformer.word_embeddings_layernorm",
+            "layers": "transformer.h",
+            "norm": "transformer.ln_f",
+            "q": "",
+            "k": "",
+            "v": "",
+            "qkv": "self_attention.query_key_value",
+            "o": "self_attention.dense",
+            "up": "mlp.dense_h_to_4h",
+            "down": "mlp.dense_4h_to_h",
+        },
+        keys={"n_embed": "hidden_size", "n_layer": "num_hidden_layers", "n_head": "num_attention_heads"},
+        silent={**_GELU, "rms_norm_eps": 1e-5},
+        needs={"apply_residual_connection_post_layernorm": False},
+        biases=ALL_BIASES,
+        storage=Storage(grouped=True),
+        layer_norm=True,
+        rotates="none",
+        mlp_ratio=True,
+        alibi=True,
+    ),
+    "mpt": Family(
+        names={
+            **_NO_GATE,
+            "embedding": "transformer.wte",
+            "layers": "transformer.blocks",
+            "norm": "transformer.norm_f",
+            "attention_norm": "norm_1",
+            "q": "",
+            "k": "",
+            "v": "",
+            "qkv": "attn.Wqkv",
+            "o": "attn.out_proj",
+            "mlp_norm": "norm_2",
+            "up": "ffn.up_proj",
+            "down": "ffn.down_proj",
+        },
+        keys={
+            "d_model": "hidden_size",
+            "n_layers": "num_hidden_layers",
+            "n_heads": "num_attention_heads",
+            "max_seq_len": "max_position_embeddings",
+            "softmax_scale": "attention_multiplier",
+        },
+        silent={"hidden_act": "gelu", "rms_norm_eps": 1e-5},
+        needs={
+            "alibi": True,
+            "attn_type": "multihead_attention",
+            "clip_qkv": None,
+            "logit_scale": None,
+            "no_bias": True,
+            "prefix_lm": False,
+            "qk_ln": False,
+        },
+        layer_norm=True,
+        rotates="none",
+        mlp_ratio=True,
+        nested="attn_config",
+        alibi=True,
+        reads=("attention_multiplier",),
     ),
     "opt": Family(
         names={

@@ -30,7 +30,8 @@ def with_int8_caches(made: Quantized) -> Quantized:
         raise EdgeKitError(
             "E0211",
             f"{graph.name} has no caches of keys and values",
-            hint="caches are states that CachedAttention reads, see `edgekit inspect`; leave --kv-cache out",
+            hint="caches are states that CachedAttention reads, without caps and biases of scores: see "
+            "`edgekit inspect`; leave --kv-cache out",
         )
     after = _rewritten(graph, caches)
     names = {name: own for name, own in made.names.items() if after.values.get(own) == graph.values[own]}
@@ -66,7 +67,10 @@ def _is_cache(graph: Graph, state: State) -> bool:
         and state.output not in graph.outputs
         and bool(readers)
         and all(
-            isinstance(node.op, CachedAttention) and state.output not in (node.inputs[0], node.inputs[3])
+            isinstance(node.op, CachedAttention)
+            and not node.op.cap
+            and len(node.inputs) == 4
+            and state.output not in (node.inputs[0], node.inputs[3])
             for node in readers
         )
     )

@@ -53,11 +53,19 @@ _LAYERS = {"layer_types": ["sliding_attention", "full_attention"], "sliding_wind
 _GPT2 = {"n_embd": 16, "n_inner": None, "n_layer": 2, "n_head": 4, "n_positions": 80}
 # Families that differ from Llama by more than a few settings; their weights are bfloat16.
 FAMILIES = {
+    "bloom": {"hidden_size": 18, "n_layer": 2, "n_head": 6},
     "cohere": {},
     "cohere2": _LAYERS,
     "ernie4_5": {"head_dim": 8, "use_bias": True},
     "exaone4": _LAYERS,
     "gemma": {"head_dim": 6, "num_key_value_heads": 1},
+    "gemma2": {
+        "head_dim": 6,
+        "query_pre_attn_scalar": 9,
+        "attn_logit_softcapping": 2.0,
+        "final_logit_softcapping": 5.0,
+        **_LAYERS,
+    },
     "gemma3_text": {"head_dim": 6, "query_pre_attn_scalar": 9, "final_logit_softcapping": 5.0, **_LAYERS},
     "glm": {"head_dim": 4, "rms_norm_eps": 1e-5, **_ROTARY_HALF},
     "glm4": {"head_dim": 8, "attention_bias": False, **_ROTARY_HALF},
@@ -71,6 +79,13 @@ FAMILIES = {
         "logits_scaling": 2.0,
     },
     "helium": {"head_dim": 4},
+    "mpt": {
+        "d_model": 16,
+        "n_layers": 2,
+        "n_heads": 4,
+        "max_seq_len": 80,
+        "attn_config": {"softmax_scale": 0.4},
+    },
     "olmo": {},
     "olmo2": {},
     "olmo3": _LAYERS,
@@ -82,6 +97,7 @@ FAMILIES = {
 }
 MODELS |= {name: (settings, "bfloat16") for name, settings in FAMILIES.items()}
 _OTHER_SIZES = ("gpt2", "gpt_neox", "opt")  # have no heads that share keys
+_OTHER_NAMES = ("bloom", "gpt2", "mpt")  # call sizes otherwise
 
 
 def record(folder: Path, name: str) -> None:
@@ -93,7 +109,7 @@ def record(folder: Path, name: str) -> None:
         sizes = {**sizes, "max_position_embeddings": 80}
     if kind in _OTHER_SIZES:
         sizes = {key: size for key, size in sizes.items() if key != "num_key_value_heads"}
-    if kind == "gpt2":
+    if kind in _OTHER_NAMES:
         sizes = {key: size for key, size in sizes.items() if key in ("vocab_size", "pad_token_id")}
     model = AutoModelForCausalLM.from_config(AutoConfig.for_model(kind, **{**sizes, **settings})).eval()
     stored = getattr(torch, dtype)

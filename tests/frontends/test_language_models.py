@@ -19,7 +19,7 @@ from edgekit.core.types import Array
 
 MODELS = names(RECORDED)
 WINDOWS = {"mistral-windows": 3, "qwen2-windows": 5}  # positions that their texts do not fit into
-MORE_WINDOWS = ("cohere2", "exaone4", "gemma3_text", "olmo3", "phi3", "starcoder2")
+MORE_WINDOWS = ("cohere2", "exaone4", "gemma2", "gemma3_text", "olmo3", "phi3", "starcoder2")
 TEXTS = [name for name in MODELS if "text" in np.load(io.BytesIO(members(name)["io.npz"]))]
 
 
@@ -101,9 +101,9 @@ def test_weights_ship_in_the_format_of_the_file(tmp_path: Path) -> None:
     np.testing.assert_allclose(logits(graph, tokens, "host"), expected, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", ["gpt2", "gemma3_text", "glm4"])
+@pytest.mark.parametrize("name", ["bloom", "gpt2", "gemma2", "gemma3_text", "glm4"])
 def test_families_run_in_c(name: str, tmp_path: Path) -> None:
-    """Tables of positions, norms behind layers and rings, heads that turn in part."""
+    """Biases by distance, tables of positions, caps, norms behind layers, rings, heads that turn in part."""
     tokens, expected = recorded(name)
     graph = convert(folder(name)(tmp_path), dims={"positions": 16})
     np.testing.assert_allclose(logits(graph, tokens, "host"), expected, rtol=1e-4, atol=1e-5)

@@ -31,10 +31,12 @@ def floats(*shape: int) -> Array:
     return np.random.default_rng([7, *shape]).normal(size=shape).astype(np.float32)
 
 
-def attention(window: int, size: int, *at: int) -> tuple[Op, list[Array]]:
+def attention(window: int, size: int, *at: int, cap: float = 0, distances: int = 0) -> tuple[Op, list[Array]]:
     shapes = (1, 4, len(at), size), (1, 2, 80, size), (1, 2, 80, 8)
     q, k, v = (3 * floats(*shape) for shape in shapes)
-    return CachedAttention(0.3, window), [q, k, v[:, :, ::-1].copy(), np.array(at, np.int32)]
+    biases = [floats(4, distances)] if distances else []
+    operands = [q, k, v[:, :, ::-1].copy(), np.array(at, np.int32), *biases]
+    return CachedAttention(0.3, window, cap), operands
 
 
 CASES: dict[str, tuple[Op, list[Array]]] = {
@@ -53,6 +55,9 @@ CASES: dict[str, tuple[Op, list[Array]]] = {
     "attention of several": attention(0, 8, 70, 3, 64, 63, 9),
     "attention of heads of 7": attention(0, 7, 70),
     "attention with a window": attention(70, 8, 200, 20, 79, 130, 145),
+    "attention with capped scores": attention(0, 7, 70, cap=2),
+    "attention with ALiBi": attention(0, 8, 70, 3, 64, 63, 9, distances=2),
+    "attention with caps, biases and a window": attention(70, 8, 200, 20, 79, 130, cap=4, distances=66),
 }
 
 

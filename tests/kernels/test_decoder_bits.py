@@ -39,16 +39,19 @@ FORMATS: dict[str, dict[str, Any]] = {
     "int4": {"dtype": "int4", "activations": "dynamic"},
     "int8 caches": {"dtype": "int8", "activations": "dynamic", "kv_cache": "int8"},
 }
-# Sizes of queries and values, positions of queries, windows: ends of blocks of keys, heads that are no whole
-# vectors, rings that begin anew.
+# Sizes of queries and values, positions of queries, windows, caps, biases of each head: ends of blocks of
+# keys, heads that are no whole vectors, rings that begin anew.
 SHAPES = (
-    (8, 8, (0,), 0),
-    (6, 5, (15, 16), 0),
-    (7, 3, (47,), 0),
-    (40, 33, (5, 30), 0),
-    (16, 16, (31,), 0),
-    (8, 8, (3, 30, 49, 100), 40),
-    (7, 3, (2000,), 48),
+    (8, 8, (0,), 0, 0, 0),
+    (6, 5, (15, 16), 0, 0, 0),
+    (7, 3, (47,), 0, 0, 0),
+    (40, 33, (5, 30), 0, 0, 0),
+    (16, 16, (31,), 0, 0, 0),
+    (8, 8, (3, 30, 49, 100), 40, 0, 0),
+    (7, 3, (2000,), 48, 0, 0),
+    (8, 8, (3, 47), 0, 0, 2),
+    (7, 5, (3, 30, 49, 100), 40, 5, 0),
+    (16, 8, (47, 2), 0, 2, 19),
 )
 KEYS = 48
 
@@ -67,13 +70,14 @@ def test_attention_adds_in_one_order(name: str, tmp_path: Path) -> None:
         inputs[f"x{len(inputs)}"] = value
         return b.input(f"x{len(inputs) - 1}", Type(DType.of(value.dtype), value.shape))
 
-    in_c = {window: expecting(CachedAttention(0.3, window).in_c) for *_, window in SHAPES}
-    for size, values, at, window in SHAPES:
+    for size, values, at, window, cap, distances in SHAPES:
+        op = CachedAttention(0.3, window, cap)
         shapes = (2, len(at), size), (1, KEYS, size), (1, KEYS, values)
         floats = [3 * rng.normal(size=(1, *shape)).astype(np.float32) for shape in shapes]
-        ins = [*floats, np.array(at, np.int32)]
-        y = b.one(CachedAttention(0.3, window), *map(given, ins))
-        (expected[y],) = in_c[window](*ins)
+        biases = [rng.normal(size=(2, distances)).astype(np.float32)] if distances else []
+        ins = [*floats, np.array(at, np.int32), *biases]
+        y = b.one(op, *map(given, ins))
+        (expected[y],) = expecting(op.in_c)(*ins)
     program = compile_graph(b.graph("attention", list(inputs), list(expected)), load(name))
     found = drive(program, tmp_path, ("-O2",)).run(program, inputs)
     for y, value in expected.items():

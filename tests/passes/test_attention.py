@@ -10,6 +10,7 @@ from support.nets import Net, kinds
 
 from edgekit.core import simulate
 from edgekit.core.ir import Graph
+from edgekit.core.ops.activations import Tanh
 from edgekit.core.ops.arithmetic import Add, Div, Mul
 from edgekit.core.ops.attention import CachedAttention
 from edgekit.core.ops.expand import Expand
@@ -22,7 +23,7 @@ from edgekit.core.ops.softmax import Softmax
 from edgekit.core.ops.transpose import Transpose
 from edgekit.core.passes import verify
 from edgekit.core.passes.attention import attention
-from edgekit.core.types import DType, Type
+from edgekit.core.types import Array, DType, Type
 
 HEADS, SHARED, QUERIES, KEYS, SIZE = 6, 2, 3, 8, 5
 TIMES = HEADS // SHARED
@@ -38,9 +39,12 @@ def network(
     merged: bool = False,
     seen: Callable[[Net, str, str], str] = lambda net, keys, at: net.one(LessOrEqual(), keys, at),
     scaled: bool = False,
+    cap: float = 0,
+    bias: Array | None = None,
 ) -> Graph:
     """Attention of grouped heads; `flat` products have no batch, `tiled` heads are not side by side. Products
-    transpose keys where they are `merged`, as other passes leave them. Queries and keys may be `scaled`."""
+    transpose keys where they are `merged`, as other passes leave them. Queries and keys may be `scaled`,
+    scores capped and biased."""
     net = Net()
     q = net.x(1, HEADS, QUERIES, SIZE, name="q")
     at = net.input("at", Type(DType.S64, (QUERIES,)))
@@ -58,6 +62,10 @@ def network(
     product = MatMul(perm_b=((0, 2, 1) if flat else (0, 1, 3, 2)) if merged else ())
     scores = net(Reshape((1, HEADS, QUERIES, KEYS)), net(product, q, k))
     scores = net(Div(), scores, 2.0) if flat else net(Mul(), scores, 0.5)
+    if cap:
+        scores = net(Mul(), net(Tanh(), net(Mul(), scores, 1 / cap)), cap)
+    if bias is not None:
+        scores = net.one(Add(), scores, net.const(bias.astype(np.float32)))
     places = net.const(np.asarray(order, np.int64))
     visible = seen(net, places, net(Reshape((QUERIES, 1)), at))
     if mask.startswith("where"):
@@ -169,6 +177,40 @@ def test_positions_are_compared_in_many_ways(name: str, mask: str) -> None:
 )
 def test_other_comparisons_stay(form: Callable[[Net, str, str], str]) -> None:
     graph = network(seen=form)
+    assert attention(graph) is graph
+
+
+SLOPES = np.array([0.5, 0.25, -1, 2, 0, 3])[None, :, None, None]
+
+
+@pytest.mark.parametrize("mask", ["where", "add"])
+@pytest.mark.parametrize("flat", [False, True], ids=["batch", "flat"])
+def test_caps_and_slopes_are_part_of_it(flat: bool, mask: str) -> None:
+    """Soft-capping, and ALiBi: what is added to all keys of a head besides changes nothing."""
+    graph = network(
+        mask, flat, cap=1.5, bias=SLOPES * np.arange(KEYS) + np.arange(HEADS)[None, :, None, None]
+    )
+    after = attention(graph)
+    verify(after)
+    assert set(kinds(after)) == {"CachedAttention", "Reshape", "Scatter"}
+    (op,) = (node.op for node in after.nodes if isinstance(node.op, CachedAttention))
+    assert (op.scale, op.cap) == pytest.approx((0.5, 1.5))
+    _assert_same(graph, after)
+    for what, other in near_misses(graph):
+        _assert_same(other, attention(other), what)
+
+
+@pytest.mark.parametrize(
+    "bias",
+    [
+        SLOPES * np.arange(KEYS) ** 2,
+        SLOPES * np.arange(QUERIES)[:, None] * np.arange(KEYS),
+        np.broadcast_to(SLOPES * np.arange(KEYS)[::-1].clip(2), (1, HEADS, QUERIES, KEYS)),
+    ],
+    ids=["curve", "of each query", "bend"],
+)
+def test_other_biases_stay(bias: Array) -> None:
+    graph = network(bias=bias)
     assert attention(graph) is graph
 
 

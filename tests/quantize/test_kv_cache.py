@@ -114,7 +114,9 @@ def caches(kind: str) -> Graph:
         states.append(State(cache, written, Value(type, start)))
     keys, values = (state.output for state in states)
     own = net.x(1, 1, 3, 4) if kind == "one is an input" else values
-    outputs = [net(CachedAttention(0.5), net.x(1, 2, 1, 4), keys, own, net.const(np.array([2])))]
+    op = CachedAttention(0.5, cap=2 if kind == "capped" else 0)
+    biases = [net.random(2, 2)] if kind == "biased" else []
+    outputs = [net(op, net.x(1, 2, 1, 4), keys, own, net.const(np.array([2])), *biases)]
     if kind == "one is read elsewhere":
         outputs.append(net(Add(), keys, 1.0))
     if kind == "one is an output":
@@ -133,7 +135,15 @@ def test_what_a_cache_starts_with_is_quantized() -> None:
 
 @pytest.mark.parametrize(
     "kind",
-    ["one is read elsewhere", "one is an output", "one is an input", "wide index", "another axis"],
+    [
+        "one is read elsewhere",
+        "one is an output",
+        "one is an input",
+        "wide index",
+        "another axis",
+        "capped",
+        "biased",
+    ],
 )
 def test_what_others_read_stays_floats(kind: str) -> None:
     with pytest.raises(EdgeKitError, match="no caches of keys and values"):

@@ -22,7 +22,7 @@ from edgekit.core.ops import Call
 from edgekit.core.ops.attention import LAST
 from edgekit.core.types import DType
 
-CALLS = ("cached_attention",)
+CALLS = ("cached_attention", "cached_attention_bias")
 _QUERIES = 4  # of a work-group
 
 
@@ -38,17 +38,25 @@ def use(call: Call) -> GpuCall:
     has_fours = size % 4 == 0
     values |= {"blocks": blocks, "width": size // 4 if has_fours else size}
     pieces = -(-integer(call, "values") // GROUP)
-    kernel = _kernel(call.types["I"], together, has_fours, pieces, bool(window))
-    return GpuCall(kernel, (0, 1, 2, 3, 4), values, heads * blocks)
+    form = ""
+    if call.kernel == "cached_attention_bias":
+        form = "_capped" if real(call, "cap") else "_biased"
+        values |= integers(call, "distances") | {"inner": real(call, "inner")}
+        values |= {"cap": real(call, "cap")} if form == "_capped" else {}
+    kernel = _kernel(call.types["I"], together, has_fours, pieces, bool(window), form)
+    return GpuCall(kernel, tuple(range(len(call.args))), values, heads * blocks)
 
 
 @cache
-def _kernel(of_index: DType, together: int, has_fours: bool, pieces: int, has_window: bool) -> GpuKernel:
-    """`pieces`: how many elements of a result an item has."""
-    kind = f"{'_window' * has_window}{'_fours' * has_fours}_{of_index.value}"
+def _kernel(
+    of_index: DType, together: int, has_fours: bool, pieces: int, has_window: bool, form: str
+) -> GpuKernel:
+    """`pieces`: how many elements of a result an item has; `form`: of scores, if capped or biased."""
+    kind = f"{form}{'_window' * has_window}{'_fours' * has_fours}_{of_index.value}"
     k = KernelBuilder(f"cached_attention{kind}_{pieces}_x{together}", is_exact=True)
     q, keys_buffer = (k.buffer(name, F32X4 if has_fours else F32) for name in ("q", "k"))
     v, at = k.buffer("v", F32), indices(k, "at", of_index)
+    bias = k.buffer("bias", F32) if form else None
     y = k.buffer("y", F32, writes=True)
     repeat, queries, keys, values, blocks, width = k.constants("repeat queries keys values blocks width")
     scores, weights = (k.shared(name, F32, GROUP * together) for name in ("scores", "weights"))
@@ -66,6 +74,7 @@ def _kernel(of_index: DType, together: int, has_fours: bool, pieces: int, has_wi
         behind = k.let("behind", (ahead + GROUP - 1) // GROUP * GROUP)
     else:
         seen = [k.let("seen", clamped(at[i], 0, keys - 1) + 1) for i in own]
+    full = seen  # by each query, without the gap of a ring
     most_seen = behind + (seen[0] - ahead) if has_window else seen[0]
     for other in seen[1:]:
         most_seen = function("max", most_seen, other)
@@ -87,6 +96,10 @@ def _kernel(of_index: DType, together: int, has_fours: bool, pieces: int, has_wi
         seen = [limit] if has_window else seen
         dots = _dots(k, q, starts, keys_buffer, row(function("min", j, limit - 1)) * width)
         for r, dot in enumerate(dots):
+            if bias is not None:
+                order = select(j < behind, j, ahead + (j - behind)) if has_window else j
+                newest = full[r] - 1
+                dot = _biased(k, dot, bias, head, newest - order, has_cap=form == "_capped")
             score = select(j < seen[r], dot * k.constant("scale", F32), number(-pool2d.LARGEST, F32))
             k.store(scores, k.within * together + r, score)
         k.barrier()
@@ -141,3 +154,18 @@ def _dots(k: KernelBuilder, q: GpuBuffer, starts: Sequence[Expr], keys: GpuBuffe
     if q.kind == F32:
         return [(a + b) + (c + d) for a, b, c, d in lanes]
     return [(s.lane(0) + s.lane(1)) + (s.lane(2) + s.lane(3)) for (s,) in lanes]
+
+
+def _biased(
+    k: KernelBuilder, dot: Expr, bias: GpuBuffer, head: Expr, distance: Expr, *, has_cap: bool
+) -> Expr:
+    """A product as a score: capped, and with the bias of its distance."""
+    last = k.let("last_bias", k.constant("distances") - 1)
+    near = k.let("near", clamped(distance, 0, last))
+    score = k.let("inner_score", dot * k.constant("inner", F32))
+    if has_cap:
+        score = k.let("capped", math_f32.tanh(k, score) * k.constant("cap", F32))
+    of_head = k.let("of_head", head * (last + 1))
+    slope = bias[of_head + last] - bias[of_head + function("max", last - 1, 0)]
+    beyond = k.let("beyond", function("max", distance - near, 0))
+    return k.let("score", score + (bias[of_head + near] + slope * beyond.to(F32)))

@@ -12,6 +12,7 @@ from math import prod
 import numpy as np
 
 from edgekit.core.ir import Graph, Node
+from edgekit.core.ops.activations import Tanh
 from edgekit.core.ops.arithmetic import Add, Div, Mul
 from edgekit.core.ops.attention import CachedAttention
 from edgekit.core.ops.expand import Expand
@@ -23,7 +24,7 @@ from edgekit.core.ops.scatter import Scatter
 from edgekit.core.ops.softmax import Softmax
 from edgekit.core.ops.transpose import Transpose
 from edgekit.core.passes import Edit, rewrite
-from edgekit.core.passes.attention_masks import Condition, is_low, of_numbers, seen, through_reshapes
+from edgekit.core.passes.attention_masks import MASKED, Condition, is_low, of_numbers, seen, through_reshapes
 from edgekit.core.passes.match import constant_operand, number
 from edgekit.core.types import Array, DType
 
@@ -37,11 +38,11 @@ def cached_attention(edit: Edit, node: Node) -> Sequence[str] | None:
     """softmax(scale q k' where a key's position is at most the query's) v"""
     if not isinstance(node.op, MatMul) or edit.type(node.outputs[0]).dtype not in (DType.F32, DType.F64):
         return None
-    weights, bias = _weights(edit, node.inputs[0])
+    weights, guarded = _weights(edit, node.inputs[0])
     softmax = edit.producer(weights)
     if node.op.perm_a or softmax is None or softmax.op != Softmax() or not edit.used_once(weights):
         return None
-    scores = _scores(edit, softmax.inputs[0], bias)
+    scores = _scores(edit, softmax.inputs[0], guarded)
     if scores is None or scores.op.perm_a:
         return None
     batch, heads, queries, keys = edit.type(weights).shape
@@ -67,11 +68,13 @@ def cached_attention(edit: Edit, node: Node) -> Sequence[str] | None:
     if not fits:
         return None
     visible = seen(edit, scores.conditions, queries, keys)
-    if visible is None:
+    if visible is None or (batch > 1 and scores.slopes.any()):
         return None
-    op = CachedAttention(scores.scale * factor * k.factor, visible.window)
+    op = CachedAttention(scores.scale * factor * k.factor, visible.window, scores.cap)
     q = edit.one(Reshape((batch, heads, queries, size)), q)
-    y = edit.one(op, q, k.name, v.name, visible.at)
+    slopes = scores.slopes.astype(edit.type(q).dtype.numpy)
+    biases = [edit.const(np.stack([0 * slopes, -slopes], 1))] if slopes.any() else []
+    y = edit.one(op, q, k.name, v.name, visible.at, *biases)
     return edit.add(Reshape(edit.type(node.outputs[0]).shape), y)
 
 
@@ -112,28 +115,33 @@ class _Scores:
     op: MatMul  # the product
     inputs: Sequence[str]  # queries and keys
     scale: float
+    cap: float
+    slopes: Array  # of each head: what is added to a score for each position of its key (ALiBi)
     conditions: Sequence[Condition]  # of what is seen
 
 
 def _scores(edit: Edit, name: str, guarded: str) -> _Scores | None:
-    """The product, the scale and the masks of scores [batch, heads, queries, keys]. A mask that is `guarded`
-    is one of them."""
+    """What scores [batch, heads, queries, keys] are made of. A mask that is `guarded` is one of theirs."""
     shape = edit.type(name).shape
-    scale, conditions = 1.0, list[Condition]()
-    for _ in range(8):  # scales, masks, reshapes
+    scale, cap, slopes, conditions = 1.0, 0.0, np.zeros(shape[1:2]), list[Condition]()
+    for _ in range(12):  # scales, caps, biases, masks, reshapes
         node = edit.producer(name)
         if node is None or not edit.used_once(name):
             return None
         match node.op:
             case MatMul():
                 is_masked = bool(conditions) and not guarded
-                return _Scores(node.op, node.inputs, scale, conditions) if is_masked else None
+                return _Scores(node.op, node.inputs, scale, cap, slopes, conditions) if is_masked else None
             case Reshape():
                 name = node.inputs[0]
             case Mul() | Div() if found := _scaled(edit, node):
                 scale *= found[1]
                 name = found[0]
-            case Add() | Where() if len(shape) == 4 and edit.type(name).shape == shape:
+            case Tanh() if not cap:  # what scales it is the cap
+                cap, name = abs(scale), node.inputs[0]
+            case Add() if not cap and (biased := _biased(edit, node, shape)):
+                name, slopes = biased[0], slopes + scale * biased[1]
+            case Add() | Where() if not cap and len(shape) == 4 and edit.type(name).shape == shape:
                 masked = _masked(edit, node, shape)
                 if masked is None:
                     return None
@@ -143,6 +151,23 @@ def _scores(edit: Edit, name: str, guarded: str) -> _Scores | None:
             case _:
                 return None
     return None
+
+
+def _biased(edit: Edit, node: Node, shape: Sequence[int]) -> tuple[str, Array] | None:
+    """The scores before a constant was added that is a line over the keys of each head, and the slopes. What
+    all keys of a query have in common changes no weight."""
+    found = constant_operand(edit, node)
+    data = edit.data(found[1]) if found else None
+    if found is None or data is None or len(shape) != 4 or edit.type(found[0]).size != prod(shape):
+        return None
+    bias = np.broadcast_to(data, edit.type(node.outputs[0]).shape).reshape(shape).astype(np.float64)
+    keys = shape[-1]
+    with np.errstate(invalid="ignore"):
+        slopes = (bias[..., -1:] - bias[..., :1]) / max(1, keys - 1)
+    line = bias[..., :1] + slopes * np.arange(keys)
+    largest = np.abs(bias).max(initial=0)
+    is_line = largest < -MASKED and np.abs(bias - line).max(initial=0) <= 1e-6 * largest
+    return (found[0], slopes[0, :, 0, 0]) if is_line and (slopes == slopes[:1, :, :1]).all() else None
 
 
 def _masked(edit: Edit, node: Node, shape: Sequence[int]) -> tuple[str, str, Sequence[Condition]] | None:

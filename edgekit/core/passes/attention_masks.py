@@ -22,7 +22,7 @@ from edgekit.core.passes import Edit
 from edgekit.core.passes.match import constant_operand, number
 from edgekit.core.types import Array, DType
 
-_MASKED = -1e30  # scores from here down have no weight beside any other
+MASKED = -1e30  # scores from here down have no weight beside any other
 _POSITIONS = (DType.S32, DType.S64)
 
 
@@ -60,7 +60,7 @@ def of_numbers(edit: Edit, name: str) -> list[Condition] | None:
 
 
 def is_low(value: float | None) -> bool:
-    return value is not None and value <= _MASKED
+    return value is not None and value <= MASKED
 
 
 def seen(edit: Edit, conditions: Iterable[Condition], queries: int, keys: int) -> Seen | None:

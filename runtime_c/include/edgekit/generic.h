@@ -6,7 +6,7 @@
  *   EK_AT_T(p, i)       element i of packed ones
  *   EK_PAIR_T(sum)      -t w - t' w' in the narrowest type that holds it, for int8 w and w'
  *   EK_RULE(x4)         ek_requantize_<rule>_x4, in kernels of an instruction set
- *   EK_IF_R(text)       text, where the contract has the operand r (what is added to the result, scales, zero points); else nothing
+ *   EK_IF_R(text)       text, where the contract has the operand r (what is added to the result or to scores, scales, zero points); else nothing
  *   EK_TAIL             adds them
  *   EK_MATH_T(exp)(x)   ek_exp_f32(x)         EK_EXPR            formula of an elementwise operator
  * Results have elements, and contractions have products: sizes are 1 or more. What is reduced, scattered, padded or stepped through
@@ -20,6 +20,7 @@
 #define EK_FN ek_generic
 #define EK_STRUCT ek_generic_params
 #define EK_EXPR a
+#define EK_IF_BIAS(text)
 #define EK_IF_R(text)
 #define EK_IF_SCALE(text)
 #define EK_IF_ZERO(text)

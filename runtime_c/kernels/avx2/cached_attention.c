@@ -1,7 +1,7 @@
 /* Attention to the filled rows of a cache. Sixty-four keys at a time, in one pass (online softmax): where one of them is
  * the largest so far, what is summed up already is scaled down. Dot products have four lanes on every processor, and
  * nothing is fused: results have the same bits.
- * @for T=f32 */
+ * @for T=f32 @also cached_attention_bias */
 /* Attention to the filled rows of a cache, with longer vectors or shorter ones.
  * @as avx512/cached_attention, neon/cached_attention, wasm/cached_attention */
 #include "edgekit/contracts/cached_attention.h"
@@ -39,15 +39,33 @@ EK_INLINE void EK_FN_dots(const float *EK_RESTRICT q, const float *EK_RESTRICT k
         w[j] = (totals[4 * j] + totals[4 * j + 1]) + (totals[4 * j + 2] + totals[4 * j + 3]);
 }
 
+EK_IF_BIAS(/* Products of keys as scores: capped, and with the biases of their distances, of which the first is the largest. */
+    EK_INLINE void EK_FN_biased(float *EK_RESTRICT w, const float *EK_RESTRICT bias, const int32_t m,
+        const int32_t distance, const struct EK_STRUCT *p) {
+        const int32_t last = p->distances - 1, beyond = distance - last;
+        const int32_t far = beyond < 0 ? 0 : beyond < m ? beyond : m;
+        const float slope = last > 0 ? bias[last] - bias[last - 1] : 0;
+        for (int32_t j = 0; j < m; j++)
+            w[j] *= p->inner;
+        if (p->cap > 0)
+            for (int32_t j = 0; j < m; j++)
+                w[j] = p->cap * ek_tanh_f32(w[j]);
+        for (int32_t j = 0; j < far; j++)
+            w[j] += bias[last] + slope * (float)(beyond - j);
+        for (int32_t j = far; j < m; j++)
+            w[j] += bias[distance - j];
+    })
+
 /* Weights of some keys, to begin with; those that fill up sixteens are as the first one. Returns the largest, or NaN
  * perhaps. */
 EK_INLINE float EK_FN_scores(const float *EK_RESTRICT q, const float *EK_RESTRICT k, float *EK_RESTRICT w,
-    const int32_t m, const struct EK_STRUCT *p)
+    const int32_t m, EK_IF_BIAS(const float *bias, const int32_t distance, ) const struct EK_STRUCT *p)
 {
     float most[4];
     int32_t j = 0;
     for (; j < m; j += EK_VF_LANES)
         EK_FN_dots(q, k + j * p->size, w + j, m - j < EK_VF_LANES ? m - j : EK_VF_LANES, p->size);
+    EK_IF_BIAS(EK_FN_biased(w, bias, m, distance, p);)
     for (j = m; j % 16 != 0; j++)
         w[j] = w[0];
     for (j = 0; j < 4; j++)
@@ -91,7 +109,8 @@ EK_INLINED void EK_FN_add(const float *EK_RESTRICT w, const float *EK_RESTRICT v
 
 /* One query, which sees these rows. */
 EK_INLINE void EK_FN_query(const float *EK_RESTRICT q, const float *EK_RESTRICT k, const float *EK_RESTRICT v,
-    const struct ek_cache_rows rows, float *EK_RESTRICT y, const struct EK_STRUCT *p)
+    EK_IF_BIAS(const float *bias, ) const struct ek_cache_rows rows, float *EK_RESTRICT y,
+    const struct EK_STRUCT *p)
 {
     float most = 0, sum = 0;
     for (int32_t i = 0; i < p->values; i++)
@@ -101,7 +120,8 @@ EK_INLINE void EK_FN_query(const float *EK_RESTRICT q, const float *EK_RESTRICT 
         const int is_first = left.seen == rows.seen;
         const float *value = v + left.first * p->values;
         float w[EK_CACHE_BLOCK];
-        const float own = EK_FN_scores(q, k + left.first * p->size, w, m, p);
+        const float own =
+            EK_FN_scores(q, k + left.first * p->size, w, m, EK_IF_BIAS(bias, left.seen - 1, ) p);
         const float above = is_first || own > most ? own : most;
         const float shrink = is_first || above == most ? 1 : ek_exp2_below_f32(most - above);
         int32_t i = 0;
@@ -124,13 +144,15 @@ EK_INLINE void EK_FN_query(const float *EK_RESTRICT q, const float *EK_RESTRICT 
 }
 
 EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT q, const EK_T *EK_RESTRICT k, const EK_T *EK_RESTRICT v,
-    const EK_I *EK_RESTRICT at, EK_T *EK_RESTRICT y, const struct EK_STRUCT *p)
+    const EK_I *EK_RESTRICT at, EK_IF_BIAS(const EK_T *EK_RESTRICT bias, ) EK_T *EK_RESTRICT y,
+    const struct EK_STRUCT *p)
 {
     for (int32_t h = 0; h < p->heads; h++) {
         const int32_t row = h / p->repeat * p->keys;
         for (int32_t i = 0; i < p->queries; i++, q += p->size, y += p->values) {
             const struct ek_cache_rows rows = EK_MATH_I(cache_rows)(EK_LOAD_I(at[i]), p->keys, p->window);
-            EK_FN_query(q, k + row * p->size, v + row * p->values, rows, y, p);
+            EK_FN_query(q, k + row * p->size, v + row * p->values, EK_IF_BIAS(bias, ) rows, y, p);
         }
+        EK_IF_BIAS(bias += p->distances;)
     }
 }

@@ -172,6 +172,15 @@ CASES = {
     "scores that are capped": Case(
         "E0203", "attn_logit_softcapping of 50.0", of("gemma3_text", attn_logit_softcapping=50.0)
     ),
+    "cap of scores below 0": Case(
+        "E0401", "attn_logit_softcapping is -2", of("gemma2", attn_logit_softcapping=-2.0)
+    ),
+    "slopes that do not fall": Case(
+        "E0401", "alibi_bias_max is 0", of("mpt", attn_config={"alibi_bias_max": 0})
+    ),
+    "slopes of heads without end": Case("E0402", "heads are absurd", of("mpt", n_heads=1 << 40, head_dim=4)),
+    "attention in words": Case("E0401", "attn_config", of("mpt", attn_config="alibi")),
+    "clipped queries": Case("E0203", "clip_qkv of 6", of("mpt", attn_config={"clip_qkv": 6})),
     "scale of logits that is 0": Case("E0401", "logit_scale is 0", of("cohere", logit_scale=0.0)),
     "scale of logits that is infinite": Case("E0401", "is inf", of("granite", logits_scaling=float("inf"))),
     "heads that turn by halves of pairs": Case(

@@ -17,12 +17,17 @@ def _attention(
     size: int = 8,
     values: int = 8,
     window: int = 0,
+    cap: float = 0,
+    distances: int = 0,
+    batch: int = 2,
 ) -> Case:
-    batch = 2
+    """`distances`: of biases."""
     q = normal(d, batch, heads, len(at), size)
     k, v = normal(d, batch, shared, keys, size, scale=3), normal(d, batch, shared, keys, values)[:, :, ::-1]
     places = np.array(at, index.numpy)
-    return case(CachedAttention(size**-0.5, window), q, k, v.copy(), places, ulps=16, summed=True)
+    biases = [2 * normal(d, heads, distances)] if distances else []
+    op = CachedAttention(size**-0.5, window, cap)
+    return case(op, q, k, v.copy(), places, *biases, ulps=16, summed=True)
 
 
 CASES = (
@@ -39,4 +44,9 @@ CASES = (
     _attention(-5, 2**31 - 1, (1 << 40) + 3, window=16),
     _attention(2**31 - 1, window=20, index=DType.S32),
     _attention(77, window=1, d=DType.F64),
+    # soft-capped scores, and biases for fewer distances than a query sees, for all of them, and for more
+    *(_attention(at, cap=2, keys=150, size=7, values=5) for at in (0, 64, 149)),
+    *(_attention(149, 3, 70, distances=n, keys=150, batch=1) for n in (1, 2, 3, 70, 150, 200)),
+    _attention(50, 51, 52, 9999, keys=40, window=37, cap=3, distances=20, batch=1, index=DType.S32),
+    _attention(9, 19, d=DType.F64, cap=3, distances=5, batch=1),
 )
