@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Literal
+from typing import Any, Literal
 
 from edgekit.codegen.cost.cost_features import Work
-from edgekit.codegen.cost.cost_files import FOLDER, content
+from edgekit.codegen.cost.cost_files import FOLDER, content, kernel_fit
 
 _BESIDE = 0.02  # of an estimate: so much more or less of a kind of work is no other mix
 
@@ -41,13 +41,21 @@ def counted(terms: Mapping[str, float], done: Work) -> float:
 
 
 @cache
+def calibration(core: str, optimize: Literal["size", "speed"], kernel: str) -> Calibration | None:
+    """Of one kernel function; None where it was not calibrated."""
+    fit = kernel_fit(core, optimize, kernel)
+    return _calibration(fit) if fit else None
+
+
+@cache
 def calibrations(core: str, optimize: Literal["size", "speed"]) -> Mapping[str, Calibration]:
     """By kernel function; none for a processor that was not calibrated."""
     known = content(core).get("instructions", {}).get(optimize, {})
-    return {
-        name: Calibration(fit["terms"], fit["error"], fit.get("shares", {}))
-        for name, fit in known.get("kernels", {}).items()
-    }
+    return {name: _calibration(fit) for name, fit in known.get("kernels", {}).items()}
+
+
+def _calibration(fit: Mapping[str, Any]) -> Calibration:
+    return Calibration(fit["terms"], fit["error"], fit.get("shares", {}))
 
 
 def calibrated() -> list[str]:

@@ -49,7 +49,10 @@ def _own(call: Call) -> Mapping[str, Expression]:
 def work_of(call: Call, constants: Mapping[str, int], own: Mapping[str, Expression] | None = None) -> Work:
     """Of one call, whose constant operands have so many elements as the kernel packs them, with what the
     kernel counts of its own."""
-    return dict(_work(call, constants)) | {name: number.of(call) for name, number in (own or {}).items()}
+    counts: dict[str, int] = {}
+    for name, number in (own or {}).items():
+        counts[name] = number.of(call, counts)
+    return {**dict(_work(call, constants)), **counts}
 
 
 def _work(call: Call, constants: Mapping[str, int]) -> Iterator[tuple[str, float]]:

@@ -53,12 +53,33 @@ def content(name: str) -> dict[str, Any]:
     return content(found["like"]) if "like" in found else found
 
 
+@cache
+def kernel_fit(name: str, optimize: str, kernel: str) -> Mapping[str, Any]:
+    """Of `content` what it says of one kernel function; the rows of others are not parsed. Empty without."""
+    row = _fit_texts(name, optimize).get(kernel)
+    return _fit(*row) if row else {}
+
+
+@cache
+def _fit_texts(name: str, optimize: str) -> Mapping[str, tuple[str, str, str, str]]:
+    found = _texts(name)
+    if "like" in found:
+        return _fit_texts(found["like"], optimize)
+    part = found.get("instructions", {}).get(optimize, {})
+    return dict(_split(part.get("kernels", "").splitlines()))
+
+
+def _texts(name: str) -> dict[str, Any]:
+    path = FOLDER / f"{name}.toml"
+    return tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+
 def own(name: str) -> dict[str, Any]:
     """The file of this name itself."""
-    path = FOLDER / f"{name}.toml"
-    found: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    found = _texts(name)
     for part in found.get("instructions", {}).values():
-        part["kernels"] = dict(_fits(part["kernels"].splitlines()))
+        fits = _split(part["kernels"].splitlines())
+        part["kernels"] = {kernel: _fit(*texts) for kernel, texts in fits}
     for part in found.get("code", {}).values():
         rows = [row.partition(_EACH) for row in part["functions"].splitlines()]
         each = [f"{row.partition(':')[0]}: 0{parameters}" for row, _, parameters in rows if parameters]
@@ -110,21 +131,21 @@ def _value(value: Any) -> str:
     return json.dumps(value)
 
 
-def _fits(rows: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _split(rows: Sequence[str]) -> Iterator[tuple[str, tuple[str, str, str, str]]]:
+    """By kernel function its row, and its file, a digest and the kinds of work, which stand above it."""
     file, digest, kinds = "", "", ""
     for row in rows:
         if ":" in row:
-            name, fit = _fit(row, kinds.split(", "))
-            yield f"{name}__{file.partition('/')[0]}", fit | {"file": file, "digest": digest}
+            yield f"{_PREFIX}{row.partition(' ')[0]}__{file.partition('/')[0]}", (row, file, digest, kinds)
         else:
             file, digest, kinds = row.split(" ", 2)
 
 
-def _fit(row: str, kinds: Sequence[str]) -> tuple[str, dict[str, Any]]:
+def _fit(row: str, file: str, digest: str, kinds: str) -> dict[str, Any]:
     found = _FIT.fullmatch(row)
     assert found, row
-    name, error, in_networks, parts = found.groups()
-    found_terms = zip(kinds, map(_TERM.fullmatch, parts.split(", ")), strict=True)
+    _, error, in_networks, parts = found.groups()
+    found_terms = zip(kinds.split(", "), map(_TERM.fullmatch, parts.split(", ")), strict=True)
     terms = {kind: term for kind, term in found_terms if term}
     fit: dict[str, Any] = {
         "error": float(error),
@@ -132,7 +153,9 @@ def _fit(row: str, kinds: Sequence[str]) -> tuple[str, dict[str, Any]]:
     }
     if shares := {k: (int(term[2] or 0) / 100, int(term[3]) / 100) for k, term in terms.items() if term[3]}:
         fit["shares"] = shares
-    return _PREFIX + name, fit | ({IN_NETWORKS: float(in_networks)} if in_networks else {})
+    if in_networks:
+        fit[IN_NETWORKS] = float(in_networks)
+    return fit | {"file": file, "digest": digest}
 
 
 def _fit_row(name: str, fit: Mapping[str, Any], kinds: Sequence[str]) -> str:

@@ -13,7 +13,8 @@ _FIELDS = HEADERS / "contracts" / "fields"
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 FIELD = re.compile(r"(\w+) (\w+)(?:\[(\w+)\])?;")
 _STRUCT = re.compile(r"struct EK_STRUCT \{(.*?)\};", re.DOTALL)
-_RULE = re.compile(r"ek_requantize_(\w+)")
+_REQUANTIZE = "ek_requantize_"
+_RULE = re.compile(rf"{_REQUANTIZE}(\w+)")
 _SPLIT = re.compile(r"\n \* @split (.+?)(?= \*/|\n)")
 _SHARED = re.compile(r'^#include "edgekit/contracts/fields/(\w+\.h)"\n', re.MULTILINE)
 _MACRO = re.compile(r"^#define (EK_\w+)\((.*?)\) +\\\n((?:.*\\\n)*.*)", re.MULTILINE)
@@ -65,7 +66,7 @@ def splits(name: str) -> tuple[str, ...]:
 @cache
 def rules() -> frozenset[str]:
     """What stands behind ek_requantize_ in headers: a rule, or the rule and a form of it."""
-    texts = map(header, headers())
+    texts = (text for text in map(header, headers()) if _REQUANTIZE in text)
     return frozenset(rule for text in texts for part in (text, made(text)) for rule in _RULE.findall(part))
 
 

@@ -9,7 +9,7 @@ image, and of the weights `zero_blocks(1, 4)`, so many percent of 1 output and 4
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from types import CodeType
@@ -31,6 +31,7 @@ _NODES = (
     *(ast.BoolOp, ast.boolop, ast.BinOp, ast.operator, ast.UnaryOp, ast.unaryop, ast.Compare, ast.cmpop),
     *(ast.IfExp, ast.Call, ast.Subscript, ast.Tuple, ast.Constant, ast.Name, ast.expr_context),
 )
+_NOTHING: Mapping[str, int] = {}
 
 
 class ExpressionError(OwnWordsError):
@@ -54,10 +55,12 @@ class Expression:
         """Does it ask for what only weights tell?"""
         return any(isinstance(node, ast.Name) and node.id in _OF_WEIGHTS for node in ast.walk(self.body))
 
-    def of(self, call: Call) -> int:
-        """Its value: the text comes from our own kernels."""
-        values = {name: known for name in self.names if (known := _value(call, name)) is not None}
-        return int(eval(self.code, _builtins(call) if self.asks_weights else _PLAIN, values))
+    def of(self, call: Call, known: Mapping[str, int] = _NOTHING) -> int:
+        """Its value, where other names than those of the call are known, too: the text comes from our own
+        kernels."""
+        found = {name: _value(call, name) for name in self.names - known.keys()}
+        values = {name: value for name, value in found.items() if value is not None}
+        return int(eval(self.code, _builtins(call) if self.asks_weights else _PLAIN, {**values, **known}))
 
 
 _PLAIN = {"__builtins__": {"max": max, "min": min}}
@@ -94,7 +97,7 @@ def conjuncts(text: str) -> tuple[Expression, ...]:
     """The parts of a condition that all must hold. An `and` in brackets or beside an `or` parts nothing."""
     body = _parsed(text)
     parts = body.values if isinstance(body, ast.BoolOp) and isinstance(body.op, ast.And) else [body]
-    return tuple(_expression(text, part) for part in parts)
+    return tuple(expression(text[part.col_offset : part.end_col_offset]) for part in parts)
 
 
 @cache
@@ -105,7 +108,7 @@ def _parsed(text: str) -> ast.expr:
         raise ExpressionError(f"{text!r} is no expression") from None
 
 
-def _expression(source: str, body: ast.expr) -> Expression:
+def _expression(text: str, body: ast.expr) -> Expression:
     functions, nodes = set(), tuple(ast.walk(body))
     for node in nodes:
         if not isinstance(node, _NODES):
@@ -116,4 +119,4 @@ def _expression(source: str, body: ast.expr) -> Expression:
                 raise ExpressionError(f"{ast.unparse(node.func)} is no function of conditions: {words}")
             functions.add(id(node.func))
     names = {node.id for node in nodes if isinstance(node, ast.Name) and id(node) not in functions}
-    return Expression(source[body.col_offset : body.end_col_offset], frozenset(names), body)
+    return Expression(text, frozenset(names), body)

@@ -28,7 +28,7 @@ another kernel, and says how it differs:
 
 The tags behind @as are those of a row. It replaces types, operands and @count one by one, adds conditions,
 and has its own in place of all else that it says; @work, which is what one kernel costs, it does not inherit.
-A @count may name others of a single word, as this kernel counts them.
+A @count may name those above it that are a single word, as this kernel counts them.
 Sentences of a comment are for all of its rows; without any, a row has those of the kernel that it is like.
 `<kernel>` names the general kernel of an instruction set, `<kernel>.<variant>` a special one. Users get the
 sentences only.
@@ -131,18 +131,20 @@ class Variant:
 @cache
 def all_variants() -> tuple[Variant, ...]:
     """Of all instruction sets, in the order of their names."""
-    return _in_order(KERNELS.glob("*/*.c"))
+    return _in_order(variant for path in KERNELS.glob("*/*.c") for variant in read(path))
 
 
 @cache
 def variants_of(isa: str, kernel: str) -> tuple[Variant, ...]:
-    """Those of an instruction set for a contract, in the order of their names. Other files are not parsed."""
-    found = _in_order(_files().get((isa, kernel), ()))
-    return tuple(variant for variant in found if variant.isa == isa and kernel in variant.kernels)
+    """Those of an instruction set for a contract, in the order of their names. Other files are not parsed,
+    nor rows of other sets."""
+    own = ((path, row) for path in _files().get((isa, kernel), ()) for row in _rows(path))
+    found = (_variant(path, row) for path, row in own if row.isa == isa)
+    return _in_order(variant for variant in found if kernel in variant.kernels)
 
 
-def _in_order(paths: Iterable[Path]) -> tuple[Variant, ...]:
-    found = sorted((v for path in paths for v in read(path)), key=lambda v: (v.isa, f"{v.stem}.c"))
+def _in_order(variants: Iterable[Variant]) -> tuple[Variant, ...]:
+    found = sorted(variants, key=lambda variant: (variant.isa, f"{variant.stem}.c"))
     for one, other in pairwise(found):
         if (one.isa, one.stem) == (other.isa, other.stem):
             raise KernelFileError(f"{one.file} is in {_short(one.path)} and in {_short(other.path)}")
@@ -163,19 +165,29 @@ def _files() -> Mapping[tuple[str, str], Sequence[Path]]:
     return found
 
 
-@cache
 def read(path: Path) -> tuple[Variant, ...]:
     """The kernel of a file, and all others that its code serves."""
-    text = path.read_text(encoding="utf-8")
-    included = _INCLUDE.search(text)
-    return tuple(_variant(path, row, included[1] if included else "") for row in rows(path, text))
+    return tuple(_variant(path, row) for row in _rows(path))
 
 
-def _variant(path: Path, row: Row, included: str) -> Variant:
-    isa, stem = row.name.split("/")
+@cache
+def _rows(path: Path) -> tuple[Row, ...]:
+    return rows(path, path.read_text(encoding="utf-8"))
+
+
+@cache
+def _included(path: Path) -> str:
+    """The contract that its code includes; empty without one."""
+    found = _INCLUDE.search(path.read_text(encoding="utf-8"))
+    return found[1] if found else ""
+
+
+@cache
+def _variant(path: Path, row: Row) -> Variant:
+    stem = row.name.partition("/")[2]
     said = {word: [tag for tag in row.tags if tag.word == word] for word in FORMS}
     kernels = (stem.partition(".")[0], *(tag.text for tag in said["also"]))
-    contract = f"{kernels[0]}.h" if f"{kernels[0]}.h" in contracts.headers() else f"{included}.h"
+    contract = f"{kernels[0]}.h" if f"{kernels[0]}.h" in contracts.headers() else f"{_included(path)}.h"
     if contract not in contracts.headers():
         raise KernelFileError(f"{_short(path)}:1: no contract include/edgekit/contracts/{kernels[0]}.h")
     _check(row, contracts.header(contract))
@@ -185,7 +197,7 @@ def _variant(path: Path, row: Row, included: str) -> Variant:
     if len(units) > MOST_KINDS:
         raise said["work"][0].wrong(f"more than {MOST_KINDS} kinds of work")
     return Variant(
-        isa,
+        row.isa,
         stem,
         path,
         kernels,
@@ -215,22 +227,13 @@ def _units(tags: Sequence[Tag]) -> Iterator[tuple[str, str]]:
 
 
 def _counts(tags: Iterable[Tag]) -> Mapping[str, str]:
-    """By kind of work the expression, which several lines may hold; others of a single word that it names are
-    in their places."""
+    """By kind of work the expression, which several lines may hold."""
     lines: dict[str, str] = {}
     for tag in tags:
         if tag.word == "count":
             name, _, text = tag.text.partition(":")
             lines[name] = f"{lines.get(name, '')} {text.strip()}".strip()
-
-    def whole(name: str, *within: str) -> str:
-        def other(word: re.Match[str]) -> str:
-            is_count = word[0] in lines and word[0] not in (name, *within)
-            return f"({whole(word[0], name, *within)})" if is_count else word[0]
-
-        return re.sub(r"\b\w+\b", other, lines[name])
-
-    return {name: whole(name) for name in lines}
+    return lines
 
 
 def _limit(tag: Tag) -> SplitLimit:
@@ -242,9 +245,12 @@ def _limit(tag: Tag) -> SplitLimit:
 def _check(row: Row, contract: str) -> None:
     """Are names those of the contract's parameters, operands and types, and of the facts of calls?"""
     operands, letters = contracts.operands(contract), contracts.letters(contract)
+    names = contracts.fields(contract) | KNOWN
     for tag in row.tags:
         for text in _expressions(tag, row.tags):
-            _check_expression(tag, text, contracts.fields(contract) | KNOWN)
+            _check_expression(tag, text, names)
+        if tag.word == "count":
+            names |= {tag.text.partition(":")[0]}
     for tag in row.own:
         name = re.split("[:=]", tag.text)[0]
         if tag.word in ("pack", "fold") and name not in operands:

@@ -77,7 +77,7 @@ class Tag:
         return KernelFileError(f"{self.where}: @{self.word}: {why}")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Row:
     """A kernel as its comment has it."""
 
@@ -86,6 +86,10 @@ class Row:
     tags: tuple[Tag, ...]
     own: tuple[Tag, ...]  # those of them that it does not inherit
     changes: Mapping[str, str]
+
+    @property
+    def isa(self) -> str:
+        return self.name.partition("/")[0]
 
 
 def rows(path: Path, text: str) -> tuple[Row, ...]:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from edgekit.codegen.cost.calibrations import calibrations, counted
+from edgekit.codegen.cost.calibrations import calibration, counted
 from edgekit.codegen.cost.cost_features import work_of
 from edgekit.codegen.kernels.block_sparsity import is_stream
 from edgekit.codegen.kernels.expressions import WEIGHT_LIMIT
@@ -58,7 +58,7 @@ def ranked(
 
 def cost(variant: Variant, call: Call, target: Target, operands: Sequence[str]) -> KernelCost | None:
     """None where neither the target's processor is calibrated for the kernel nor its file says."""
-    known = calibrations(target.core, "speed").get(kernel_id(call, variant, target.isa).function)
+    known = calibration(target.core, "speed", kernel_id(call, variant, target.isa).function)
     if not known and not variant.work:
         return None
     tags = layouts(variant, call)
