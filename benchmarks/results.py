@@ -8,6 +8,7 @@ import subprocess
 import time
 from collections.abc import Callable, Sequence
 from datetime import date
+from functools import partial
 from pathlib import Path
 
 PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
@@ -53,9 +54,12 @@ def machine() -> str:
 
 
 def commit() -> str:
-    """The commit that is checked out, and a + where files differ from it."""
-    command = ["git", "describe", "--always", "--abbrev=8", "--dirty=+", "--exclude=*"]
-    return subprocess.run(command, cwd=PAGE.parent, capture_output=True, text=True, check=True).stdout.strip()
+    """The commit that is checked out, and a + where files differ from it. Pages do not count: a script that
+    writes its section goes on with the results of the same commit."""
+    git = partial(subprocess.run, cwd=PAGE.parent, capture_output=True, text=True)
+    name = git(["git", "describe", "--always", "--abbrev=8", "--exclude=*"], check=True).stdout.strip()
+    differs = git(["git", "diff", "--quiet", "HEAD", "--", ":(top)", ":(exclude)."]).returncode
+    return f"{name}+" if differs else name
 
 
 def load_before() -> str:
