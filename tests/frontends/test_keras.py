@@ -69,6 +69,15 @@ def test_archive_and_hdf5_hold_the_same_net() -> None:
     assert graphs[0].nodes == graphs[1].nodes
 
 
+@pytest.mark.parametrize("part", [b"model_config", b"model_weights"])
+def test_hdf5_without_layers_or_without_weights_is_refused(part: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "net.h5"
+    path.write_bytes((SAMPLES / "tf" / "net.h5").read_bytes().replace(part, part.upper()))
+    with pytest.raises(EdgeKitError, match="weights without the model") as caught:
+        read.read(path)
+    assert caught.value.code == "E0205"
+
+
 def test_shape_binds_what_is_open(tmp_path: Path) -> None:
     def open_shape(config: Any) -> None:
         config["config"]["layers"][0]["config"]["batch_shape"] = [None, None, None, 3]

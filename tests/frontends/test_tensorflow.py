@@ -144,6 +144,13 @@ def test_only_what_results_depend_on_is_read(tmp_path: Path) -> None:
     assert read.read(written(tmp_path, graph(*nodes))).outputs == ("y",)
 
 
+def test_one_part_of_a_split_takes_what_the_others_leave(tmp_path: Path) -> None:
+    sizes, axis = constant("sizes", [1, -1], "int32"), constant("axis", 1, "int32")
+    parts = node("parts", "SplitV", ["x", "sizes", "axis"], num_split=2)
+    path = written(tmp_path, graph(X, sizes, axis, parts, node("y", "Neg", ["parts:1"])))
+    assert computed(read.read(path), [[1, 2, 3], [4, 5, 6]]) == [[[-2, -3], [-5, -6]]]
+
+
 def test_open_sizes_are_bound(tmp_path: Path) -> None:
     path = written(tmp_path, graph(placeholder("x", (None, None, 3)), node("y", "Neg", ["x"])))
     with pytest.raises(EdgeKitError, match="dynamic shape") as caught:

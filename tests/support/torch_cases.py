@@ -158,6 +158,7 @@ LOGIC = Family(
         "to": lambda x, y, i, b: x.to(torch.int32) + i.to(torch.int32) + b.int(),
         "half": lambda x, y, i, b: (x.half() + 1).float(),
         "any": lambda x, y, i, b: (b.any(), b.all(dim=1), b.any(dim=-1, keepdim=True)),
+        "any of numbers": lambda x, y, i, b: (i.any(dim=-1), i.all(dim=1), F.relu(x).all(dim=-1)),
     },
 )
 ACTIVATIONS = Family(
@@ -299,6 +300,9 @@ MOVES = Family(
         "one hot": lambda x, i, j: F.one_hot(j % 3, 3),
         "meshgrid": lambda x, i, j: (
             x[0, 0, :2] + torch.stack(torch.meshgrid(torch.arange(2), torch.arange(2), indexing="ij"))[0]
+        ),
+        "meshgrid, columns first": lambda x, i, j: torch.meshgrid(
+            x[0, 0], x[0, :, 1], x[:, 1, 2], indexing="xy"
         ),
         "creations": lambda x, i, j: (
             torch.zeros(3, 4)

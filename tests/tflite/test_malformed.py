@@ -37,6 +37,11 @@ def relu(x: Tensor, y: Tensor) -> Operator:
     return Operator("RELU", [x], [y])
 
 
+def pool(**changes: int) -> Operator:
+    options = {"filterHeight": 2, "filterWidth": 2, "strideH": 1, "strideW": 1} | changes
+    return Operator("MAX_POOL_2D", [Tensor((1, 4, 4, 1))], [Tensor((1, 4, 4, 1))], "Pool2DOptions", options)
+
+
 MALFORMED: Mapping[str, tuple[str, Operator]] = {
     "a scale of zero": ("scale 0.0 is not positive", relu(byte(4, scale=0.0), byte(4))),
     "a negative scale": ("scale -1.0 is not positive", relu(byte(4, scale=-1.0), byte(4))),
@@ -96,6 +101,8 @@ MALFORMED: Mapping[str, tuple[str, Operator]] = {
         "CONV_2D with empty weights s8[2,1,1,0]",
         conv(shape=(2, 1, 1, 0), data=np.ones(0, np.int8)),
     ),
+    "a window of no rows": ("windows of 0 x 2 at strides of 1 and 1", pool(filterHeight=0)),
+    "a stride of nothing": ("windows of 2 x 2 at strides of 1 and 0", pool(strideW=0)),
     "groups that do not divide": ("do not match", conv(shape=(2, 1, 1, 2), data=np.ones(4, np.int8))),
 }
 
