@@ -21,11 +21,12 @@ def _attention(
     distances: int = 0,
     batch: int = 2,
 ) -> Case:
-    """`distances`: of biases."""
+    """`distances`: of biases, which fall, as those of ALiBi: where they rise beyond the last one, scores are
+    so large that float32 has few of their bits behind the point."""
     q = normal(d, batch, heads, len(at), size)
     k, v = normal(d, batch, shared, keys, size, scale=3), normal(d, batch, shared, keys, values)[:, :, ::-1]
     places = np.array(at, index.numpy)
-    biases = [2 * normal(d, heads, distances)] if distances else []
+    biases = [-abs(normal(d, heads, distances)).cumsum(axis=1) / 4] if distances else []
     op = CachedAttention(size**-0.5, window, cap)
     return case(op, q, k, v.copy(), places, *biases, ulps=16, summed=True)
 
