@@ -1,8 +1,11 @@
 /* The rules of fixed.h over arrays: map_<rule>(a, b, c, y, n). Uses no libc. */
 #include <stddef.h>
 
+#define __ARM_ARCH_ISA_THUMB 1 /* as on Cortex-M0+, which has products of 32 bits alone */
+
 #include "edgekit/math/fixed.h"
 #include "edgekit/math/inverse_sqrt.h"
+#include "edgekit/simd/cortex_m/fixed_thumb.h"
 
 #define MAP(name, type, expression)                                                                          \
     void map_##name(const type *a, const int32_t *b, const int32_t *c, int32_t *y, size_t n);                \
@@ -20,6 +23,7 @@ MAP(tfl, int32_t, ek_requantize_tfl(a[i], b[i], c[i]))
 MAP(once, int32_t, ek_requantize_once(a[i], b[i], c[i]))
 MAP(shift_away, int32_t, ek_shift_away(a[i], c[i]))
 MAP(high_product, int32_t, ek_high_product(a[i], b[i]))
+MAP(product_above, int32_t, ek_product_above(a[i], b[i], c[i]))
 MAP(leading_zeros, int32_t, ek_leading_zeros((uint32_t)a[i]))
 MAP(reciprocal, int32_t, ek_reciprocal_of_one_plus(a[i]))
 MAP(inverse_sqrt, int32_t, ek_inverse_sqrt(a[i]))

@@ -126,6 +126,7 @@ RULES = (
     Rule("once", fixed.mbqm_once, lambda a, b, c: saturated(half_away(a * b, 31 - c)), (-31, 30)),
     Rule("shift_away", lambda a, b, c: fixed.rdbpot(a, c), lambda a, b, c: half_away(a, c), (1, 31)),
     Rule("high_product", lambda a, b, c: fixed.srdhm(a, b), high_product, (0, 0), signed=True),
+    Rule("product_above", lambda a, b, c: a * b >> c, lambda a, b, c: a * b >> c, (30, 32), acc_bits=30),
 )
 
 

@@ -7,9 +7,10 @@
  * @as thumb/dense_int.s8_s16 Y=s16 @without when @rule e
  * @when (most_exponent < 0 or least_exponent > 32) and acc_bits <= 30
  * @as thumb1/dense_int.s8_s16 like thumb/dense_int.s8_s16
- * @work inputs, outputs, padded outputs, padded products */
+ * @work inputs, outputs, padded outputs, padded products, positions */
 /* Fully connected layer of int8 on Cortex-M0+. The sums are those of dot4_thumb1.h.
- * @as thumb1/dense_int @work calls, inputs, outputs, padded outputs, padded products, positions */
+ * @as thumb1/dense_int @count sixteens: rows * ((outputs + 15) // 16)
+ * @work calls, inputs, outputs, padded outputs, padded products, positions, sixteens */
 #include "edgekit/contracts/dense_int.h"
 
 static EK_SHARED void EK_FN_run(const int8_t *x, const uint8_t *w, const int32_t *b, const int32_t *m,
@@ -20,15 +21,13 @@ static EK_SHARED void EK_FN_run(const int8_t *x, const uint8_t *w, const int32_t
     ek_end_cells(row, p->inputs);
     for (int32_t r = 0; r < p->rows; r++, x += p->inputs) {
         const uint32_t total = ek_copy_cells(row, x, p->inputs);
-        for (int32_t o = 0; o < p->outputs; o += 4) {
-            uint32_t sums[4];
-            for (int32_t k = 0; k < 4; k++)
-                sums[k] = (uint32_t)b[o + k] - 128 * total;
-            ek_four_sums(row, row + whole, w + o * whole, sums);
-            for (int32_t k = o; k < o + 4 && k < p->outputs; k++) {
-                const int32_t result = EK_RULE(one)((int32_t)sums[k - o], m[k], e, k);
-                *y++ = (EK_Y)ek_between(zero + result, lo, hi);
-            }
+        for (int32_t o = 0; o < p->outputs; o += 16) {
+            const int32_t end = p->outputs - o < 16 ? p->outputs : o + 16;
+            int32_t sums[16];
+            struct ek_sums made = {b + o, (int32_t)(128 * total), sums, sums + (end - o + 3) / 4 * 4};
+            ek_sums_of_cells(row, row + whole, w + o * whole, &made);
+            for (int32_t k = o; k < end; k++)
+                *y++ = (EK_Y)ek_between(zero + EK_RULE(one)(sums[k - o], m[k], e, k), lo, hi);
         }
     }
 }

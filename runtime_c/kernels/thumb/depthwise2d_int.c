@@ -6,38 +6,38 @@
  * @order pixels 4
  * @work odd outputs, outputs, positions, products, products by 64 outputs, products of row ends
  * @work products of row pairs, whole line blocks */
+/* The same on Cortex-M0+: see dot4_thumb1.h.
+ * @as thumb1/depthwise2d_int
+ * @work odd outputs, outputs, positions, products, products by 64 outputs, products of row ends
+ * @work products of row pairs, whole line blocks */
 #include "edgekit/contracts/depthwise2d_int.h"
 
-/* Adds up the four channels from `channel` on, or some of them. */
-static EK_SHARED void EK_FN_four(
-    const int8_t **cells, const int8_t **end, const int8_t *w, int32_t channel, int32_t *sums, int32_t count)
+/* Sums of the last channels, where they are less than four. */
+static EK_SHARED void EK_FN_some(const int8_t **cells, const int8_t **end, const int8_t *w, int32_t channel,
+    const int32_t *b, int32_t *sums, int32_t count)
 {
-    int32_t s0 = sums[0], s1 = sums[1], s2 = sums[2], s3 = sums[3];
-    if (count == 4)
-        for (; cells != end; w += 4) {
-            const int8_t *cell = *cells++ + channel;
-            s0 += cell[0] * w[0];
-            s1 += cell[1] * w[1];
-            s2 += cell[2] * w[2];
-            s3 += cell[3] * w[3];
-        }
-    else
-        for (; cells != end; w += 4) {
-            const int8_t *cell = *cells++ + channel;
-            s0 += cell[0] * w[0];
-            s1 += count > 1 ? cell[1] * w[1] : 0;
-            s2 += count > 2 ? cell[2] * w[2] : 0;
-        }
-    sums[0] = s0;
-    sums[1] = s1;
-    sums[2] = s2;
-    sums[3] = s3;
+    sums[0] = b[0];
+    sums[1] = b[1];
+    sums[2] = b[2];
+    for (; cells != end; w += 4) {
+        const int8_t *cell = *cells++ + channel;
+        sums[0] += cell[0] * w[0];
+        sums[1] += count > 1 ? cell[1] * w[1] : 0;
+        sums[2] += count > 2 ? cell[2] * w[2] : 0;
+    }
+}
+
+static EK_SHARED void EK_FN_results(const int32_t *sums, int32_t o, int32_t end, const int32_t *m,
+    const int8_t *e, int8_t *y, const struct EK_STRUCT *p)
+{
+    const int32_t zero = p->zero, lo = p->lo, hi = p->hi; /* once: y may point anywhere */
+    for (; o < end; o++)
+        *y++ = ek_between_s8(zero + EK_RULE(one)(*sums++, m[o], e, o), lo, hi);
 }
 
 static EK_SHARED void EK_FN_run(const int8_t *x, const int8_t *w, const int32_t *b, const int32_t *m,
     const int8_t *e, int8_t *y, uint8_t *scratch, const struct EK_STRUCT *p)
 {
-    const int32_t zero = p->zero, lo = p->lo, hi = p->hi; /* once: y may point anywhere */
     const int32_t depth = p->in_c, taps = p->k_h * p->k_w;
     const struct ek_taps window = {
         p->in_h, p->in_w, depth, depth, p->k_h, p->k_w, p->dilation_h, p->dilation_w};
@@ -50,14 +50,17 @@ static EK_SHARED void EK_FN_run(const int8_t *x, const int8_t *w, const int32_t 
             for (int32_t v = 0; v < p->out_w; v++) {
                 ek_find_cells(
                     cells, border, x, h * p->stride_h - p->pad_top, v * p->stride_w - p->pad_left, &window);
-                for (int32_t c = 0; c < depth; c += 4) {
-                    const int32_t count = depth - c < 4 ? depth - c : 4;
-                    int32_t sums[4] = {b[c], b[c + 1], b[c + 2], b[c + 3]};
-                    EK_FN_four(cells, cells + taps, w + c * taps, c, sums, count);
-                    for (int32_t k = 0; k < count; k++) {
-                        const int32_t result = EK_RULE(one)(sums[k], m[c + k], e, c + k);
-                        *y++ = ek_between_s8(zero + result, lo, hi);
-                    }
+                for (int32_t c = 0; c < depth; c += 16) {
+                    const int32_t count = depth - c < 16 ? depth - c : 16, fours = count / 4 * 4;
+                    int32_t sums[16];
+                    struct ek_sums made = {b + c, c, sums, sums + fours};
+                    if (fours > 0)
+                        ek_sums_of_channels(cells, cells + taps, w + c * taps, &made);
+                    if (fours < count)
+                        EK_FN_some(cells, cells + taps, w + (c + fours) * taps, c + fours, b + c + fours,
+                            sums + fours, count - fours);
+                    EK_FN_results(sums, c, c + count, m, e, y, p);
+                    y += count;
                 }
             }
 }

@@ -1,40 +1,73 @@
-/* Sums of products of bytes on small Cortex-M. */
+/* Sums of products of bytes on small Cortex-M: whole fours of outputs, sixteen at most. */
 #ifndef EDGEKIT_DOT4_THUMB_H
 #define EDGEKIT_DOT4_THUMB_H
 
 #include "edgekit/types.h"
 
-/* Adds the products of all cells, whole fours, with the weights of four outputs; w holds four of
- * each cell. */
-static EK_SHARED void ek_four_sums(const uint8_t *x, const uint8_t *end, const uint8_t *w, uint32_t *sums)
+/* Where sums begin, and where they go. */
+struct ek_sums {
+    const int32_t *b;
+    int32_t less; /* than a bias; of channels, the first one */
+    int32_t *to;
+    int32_t *end;
+};
+
+/* Biases and the products of all cells, whole fours, with the weights of outputs; w holds four of each cell. */
+static EK_SHARED void ek_sums_of_cells(
+    const uint8_t *x, const uint8_t *end, const uint8_t *w, struct ek_sums *p)
 {
-    uint32_t s0 = sums[0], s1 = sums[1], s2 = sums[2], s3 = sums[3];
-    for (; x != end; x += 4, w += 16) {
-        uint32_t cell = x[0];
-        s0 += cell * w[0];
-        s1 += cell * w[1];
-        s2 += cell * w[2];
-        s3 += cell * w[3];
-        cell = x[1];
-        s0 += cell * w[4];
-        s1 += cell * w[5];
-        s2 += cell * w[6];
-        s3 += cell * w[7];
-        cell = x[2];
-        s0 += cell * w[8];
-        s1 += cell * w[9];
-        s2 += cell * w[10];
-        s3 += cell * w[11];
-        cell = x[3];
-        s0 += cell * w[12];
-        s1 += cell * w[13];
-        s2 += cell * w[14];
-        s3 += cell * w[15];
+    const uint32_t less = (uint32_t)p->less;
+    for (const int32_t *b = p->b; p->to != p->end; b += 4, p->to += 4) {
+        uint32_t s0 = (uint32_t)b[0] - less, s1 = (uint32_t)b[1] - less;
+        uint32_t s2 = (uint32_t)b[2] - less, s3 = (uint32_t)b[3] - less;
+        for (const uint8_t *four = x; four != end; four += 4, w += 16) {
+            uint32_t cell = four[0];
+            s0 += cell * w[0];
+            s1 += cell * w[1];
+            s2 += cell * w[2];
+            s3 += cell * w[3];
+            cell = four[1];
+            s0 += cell * w[4];
+            s1 += cell * w[5];
+            s2 += cell * w[6];
+            s3 += cell * w[7];
+            cell = four[2];
+            s0 += cell * w[8];
+            s1 += cell * w[9];
+            s2 += cell * w[10];
+            s3 += cell * w[11];
+            cell = four[3];
+            s0 += cell * w[12];
+            s1 += cell * w[13];
+            s2 += cell * w[14];
+            s3 += cell * w[15];
+        }
+        p->to[0] = (int32_t)s0;
+        p->to[1] = (int32_t)s1;
+        p->to[2] = (int32_t)s2;
+        p->to[3] = (int32_t)s3;
     }
-    sums[0] = s0;
-    sums[1] = s1;
-    sums[2] = s2;
-    sums[3] = s3;
+}
+
+/* Biases and the products of channels of cells, from p->less on, with their weights; w holds four of each cell. */
+static EK_SHARED void ek_sums_of_channels(
+    const int8_t **cells, const int8_t **end, const int8_t *w, struct ek_sums *p)
+{
+    const int32_t *b = p->b;
+    for (int32_t channel = p->less; p->to != p->end; channel += 4, b += 4, p->to += 4) {
+        int32_t s0 = b[0], s1 = b[1], s2 = b[2], s3 = b[3];
+        for (const int8_t **at = cells; at != end; w += 4) {
+            const int8_t *cell = *at++ + channel;
+            s0 += cell[0] * w[0];
+            s1 += cell[1] * w[1];
+            s2 += cell[2] * w[2];
+            s3 += cell[3] * w[3];
+        }
+        p->to[0] = s0;
+        p->to[1] = s1;
+        p->to[2] = s2;
+        p->to[3] = s3;
+    }
 }
 
 #endif
