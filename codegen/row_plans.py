@@ -41,8 +41,8 @@ class RowTradeoff:
 def tradeoffs(
     graph: Graph, target: Target, ports: Ports, limits: WeightLimits = NO_LIMITS
 ) -> tuple[RowTradeoff, ...]:
-    """From whole tensors to the least memory, each with fewer bytes than the one before it. Of layers whose
-    results are named in `compact`, weights take less memory."""
+    """From whole tensors to the least memory, each with fewer bytes than the one before it. Weights
+    have the limits that are given for a layer's first result."""
     found = lowered(graph, target, ports, limits, ())
     whole = replace(graph, values={**graph.values, **found.values})
     memory = assign(whole, found.layers, target.align, ports)

@@ -13,6 +13,7 @@ from support.page_steps import pytest_in
 from support.tools import ROOT, require, require_module
 
 from edgekit.codegen.kernels import kernel_files
+from edgekit.codegen.kernels.expressions import WEIGHT_LIMIT
 from edgekit.core.ops._integer import FACTS
 
 PATH = ROOT / "docs" / "kernels.md"
@@ -112,7 +113,7 @@ def test_every_fact_is_described() -> None:
     text = "".join(
         re.findall(r"^\| (`.*?) \|", page_steps.section(PAGE, "The header of a kernel file"), re.MULTILINE)
     )
-    assert {*FACTS} <= set(re.findall(r"`(\w+)", text))
+    assert {*FACTS, WEIGHT_LIMIT} <= set(re.findall(r"`(\w+)", text))
 
 
 def test_what_is_named_is_there() -> None:

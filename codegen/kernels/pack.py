@@ -41,7 +41,7 @@ DIMS = {1: "O", 2: "OI", 3: "OWI", 4: "OHWI"}
 _TOKEN = re.compile(r"([A-Za-z]+)(?:/(\d+)(?:!|(~))?)?(\d+)?(?:/(\d+))?(?:\((\w+)\))?$")
 _EXPRESSION = re.compile(r"\{.*?\}")
 _PHASES = re.compile(r"phases (\d+)x(\d+) ")
-_WINOGRAD, _STRIDED, _TILES, _SAME = "winograd ", "strided ", "tiles ", "same! "
+_SAME = "same! "
 _NARROWER = re.compile(r"^O/(\d+)!(\d+)")
 _HALVES = np.array([[1, 0, 0], [1, 0, 1], [0, 0, 1], [0, 1, 0]])  # conv2d.strided.c's u, u + w, w and v
 _DOUBLED = np.array([[2, 0, 0], [1, 1, 1], [1, -1, 1], [0, 0, 2]])  # at 0, 1, -1 and infinity
@@ -98,12 +98,9 @@ def stored_dtype(tag: str) -> DType | None:
 
 def pack(tag: str, weights: Array, groups: int = 1) -> Array:
     """The packed weights, flat; those of four bits two in a byte, as int4.h reads them."""
-    if tag.startswith(_WINOGRAD):
-        return pack(tag.removeprefix(_WINOGRAD), _at(_points(), weights), groups)
-    if tag.startswith(_STRIDED):
-        return pack(tag.removeprefix(_STRIDED), _at(_HALVES, weights), groups)
-    if tag.startswith(_TILES):
-        return pack(tag.removeprefix(_TILES), _at(_DOUBLED, weights), groups)
+    for word, points in _POINTS.items():
+        if tag.startswith(word):
+            return pack(tag.removeprefix(word), _at(points, weights), groups)
     if tag.startswith(_SAME):
         return weights.reshape(-1)[:1].repeat(int(tag.removeprefix(_SAME)))
     if phases := _PHASES.match(tag):
@@ -148,6 +145,9 @@ def _points() -> Array:
     polynomials = [[1, point, point * point] for point in (0, p, -p, q, -q)]
     scale = np.array([1, *(2 * p * p * (p * p - q * q),) * 2, *(2 * q * q * (q * q - p * p),) * 2])
     return np.concatenate([np.array(polynomials) / scale[:, None], [[0, 0, 1]]])
+
+
+_POINTS = {"winograd ": _points(), "strided ": _HALVES, "tiles ": _DOUBLED}
 
 
 def _nibbles(integers: Array) -> Array:

@@ -84,7 +84,7 @@ def fit(
         least = program.weight_bytes - sum(forms[0].bytes - forms[-1].bytes for forms in layers.values())
         most = int(growth * least) if growth else max(int(_GROWTH * least), _UNBOUNDED)
         need = max(need, program.weight_bytes - most)
-    limits = _limits(layers, need, least_gain, is_spare=bool(target.board) and target.least_ram)
+    limits = _limits(layers, need, least_gain, spares_ram=bool(target.board) and target.least_ram)
     if before and before.weight_limits == limits:
         return before
     if limits:
@@ -97,12 +97,12 @@ def fit(
     return program
 
 
-def _limits(layers: _Forms, need: int, least_gain: float, *, is_spare: bool) -> WeightLimits:
+def _limits(layers: _Forms, need: int, least_gain: float, *, spares_ram: bool) -> WeightLimits:
     """Smaller forms, by the cheapest bytes first, until they save so many and each other byte gains enough;
-    then larger ones that have room, by the most instructions first. Where memory to work in is to be spared,
-    those that take the least alone."""
+    then larger ones that have room, by the most instructions first. Where RAM is scarce, only forms whose
+    kernels take the least scratch memory."""
     fastest = {result: forms[0] for result, forms in layers.items()}
-    if is_spare:
+    if spares_ram:
         layers = {result: _with_least_scratch(forms) for result, forms in layers.items()}
     now = {result: forms[0] for result, forms in layers.items()}
     need -= sum(fastest[result].bytes - form.bytes for result, form in now.items())

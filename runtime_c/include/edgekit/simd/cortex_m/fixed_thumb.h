@@ -1,8 +1,8 @@
 /* The requantization rules for processors without 64-bit shifts, for sums of 30 bits: one product of 64 bits, of whose high word
  * ((z >> t - 1) + 1) >> 1 is the nearest to z / 2^t. `e` is packed as -e - 1, so that of rule E is -shift - 1.
  *
- * Cortex-M0+ has no such product either, and its library takes 40 instructions for one: there it is made of those of 16 bits, and
- * the low word is not made. */
+ * Cortex-M0+ has no 64-bit product either, and the compiler's runtime library takes about 40 instructions for one: there the high
+ * word comes from four 16-bit partial products. */
 #ifndef EDGEKIT_FIXED_THUMB_H
 #define EDGEKIT_FIXED_THUMB_H
 
