@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
+from edgekit.codegen.cost.weight_loads import total_loads
 from edgekit.codegen.lowering.lower import NO_LIMITS, WeightLimits, lowered
 from edgekit.codegen.lowering.row_search import RowPlan, RowSearch
 from edgekit.codegen.memory.planner import MemoryPlan, assign
@@ -28,6 +29,7 @@ class RowGain:
     loops: int
     whole_arena_bytes: int  # that the same layers need on whole tensors
     more: float  # instructions, as a share: an estimate
+    whole_weight_load_bytes: int | None  # that a run on whole tensors loads; None where a kernel does not say
 
 
 @dataclass(frozen=True)
@@ -99,14 +101,15 @@ class RowPlanner:
         return assign(self.graph, plan.layers, self.target.align, self.ports)
 
     def _on_whole_tensors(self) -> tuple[MemoryPlan, RowGain]:
-        return self.whole, RowGain(0, 0, self.whole.arena.size, 0.0)
+        return self.whole, RowGain(0, 0, self.whole.arena.size, 0.0, total_loads(self.whole.calls))
 
     def _gained(self, plan: RowPlan) -> tuple[MemoryPlan, RowGain]:
         memory = self._memory(plan)
         if memory.arena.size >= self.whole.arena.size:
             return self._on_whole_tensors()
         loops = [layer.rows.loop for layer in plan.layers if layer.rows]
-        return memory, RowGain(len(loops), len({*loops}), self.whole.arena.size, plan.more)
+        loads = total_loads(self.whole.calls)
+        return memory, RowGain(len(loops), len({*loops}), self.whole.arena.size, plan.more, loads)
 
     def _fits(self, memory: MemoryPlan) -> bool:
         return self._working_bytes(memory) <= self.target.ram_limit

@@ -24,6 +24,7 @@ from edgekit.codegen.compilation.objects import named_sections
 from edgekit.codegen.compilation.publish import write as write
 from edgekit.codegen.cost import code_size, instructions
 from edgekit.codegen.cost.code_size import CodeSize
+from edgekit.codegen.cost.weight_loads import loaded_bytes, total_loads
 from edgekit.codegen.entries import with_entries
 from edgekit.codegen.entry_summaries import EntrySummary, entry_summaries
 from edgekit.codegen.execution import runner
@@ -62,6 +63,7 @@ class CallSummary:
     kernel: str
     macs: int
     weight_bytes: int  # of constants that no earlier layer uses
+    weight_load_bytes: int | None  # of its weights, that a run loads; None: its kernel does not say
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,7 @@ class Report:
     layers: tuple[CallSummary, ...]
     macs: int
     weight_bytes: int
+    weight_load_bytes: int | None  # that a run loads; None where a kernel does not say how often
     arena_bytes: int
     arena_lower_bound: int  # no plan for this order of layers needs less
     working_bytes: int  # arena, inputs and outputs
@@ -239,6 +242,7 @@ def build(
         layers=tuple(layers_of(program)),
         macs=program.macs,
         weight_bytes=program.library_weight_bytes,
+        weight_load_bytes=total_loads(program.lines),
         arena_bytes=program.arena_bytes,
         arena_lower_bound=largest.arena.lower_bound,
         working_bytes=max(entry.working_bytes for entry in (program, *program.entries)),
@@ -332,7 +336,8 @@ def layers_of(program: Program) -> Iterator[CallSummary]:
         constants = {o.place.name for o in line.operands if o.place.kind == "constant"} - seen
         seen |= constants
         size = sum(bytes_of[name] for name in constants)
-        yield CallSummary(line.c, line.origin, line.kernel.name, line.macs, size)
+        loads = loaded_bytes(line)
+        yield CallSummary(line.c, line.origin, line.kernel.name, line.macs, size, loads)
 
 
 @dataclass(frozen=True)

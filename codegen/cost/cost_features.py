@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from math import isfinite, prod
 from typing import TYPE_CHECKING
 
-from edgekit.codegen.kernels.expressions import Expression
+from edgekit.codegen.kernels.expressions import Expression, values
 from edgekit.codegen.kernels.symbols import instance_name
 from edgekit.codegen.kernels.variants import variant_named
 from edgekit.codegen.kernels.windows import taps, whole
@@ -49,10 +49,7 @@ def _own(call: Call) -> Mapping[str, Expression]:
 def work_of(call: Call, constants: Mapping[str, int], own: Mapping[str, Expression] | None = None) -> Work:
     """Of one call, whose constant operands have so many elements as the kernel packs them, with what the
     kernel counts of its own."""
-    counts: dict[str, int] = {}
-    for name, number in (own or {}).items():
-        counts[name] = number.of(call, counts)
-    return {**dict(_work(call, constants)), **counts}
+    return {**dict(_work(call, constants)), **values(own or {}, call)}
 
 
 def _work(call: Call, constants: Mapping[str, int]) -> Iterator[tuple[str, float]]:

@@ -32,6 +32,7 @@ class Counts:
 
     total: int
     parts: tuple[int, ...]
+    loaded: tuple[int, ...] = ()  # bytes, of each range of addresses that was watched
 
 
 def as_counted(target: Target) -> Target:
@@ -69,9 +70,11 @@ def count(
     arguments: Sequence[str] = (),
     seconds: float = 300,
     by_registers: bool = False,
+    watched: Sequence[tuple[int, int]] = (),
 ) -> Counts:
     """What a program for an emulator executes between the markers, and in each of the marked functions, as
-    often as it reaches them. By registers, vector instructions of RISC-V count once more for each."""
+    often as it reaches them. By registers, vector instructions of RISC-V count once more for each. Of watched
+    ranges of addresses, in ascending order, the bytes that it loads are counted."""
     at = symbols(executable.read_bytes())
     start, stop = (at[name] for name in MARKERS)
     with tempfile.TemporaryDirectory(prefix="edgekit-") as scratch:
@@ -82,15 +85,17 @@ def count(
         words = [str(plugin), f"start={start:#x}", f"stop={stop:#x}"]
         if by_registers and "riscv" in target.runner:
             words.append("registers=1")
-        if marked:
-            words += [f"to={parts}", *(f"mark={place:#x}" for place in _entries(marked, at))]
+        words += [f"to={parts}"] if marked or watched else []
+        words += (f"mark={place:#x}" for place in _entries(marked, at))
+        words += (f"range={first:#x}-{end:#x}" for first, end in watched)
         emulator = [*shlex.split(target.runner), "-plugin", ",".join(words)]
         done = runner.run(with_runner(target, shlex.join(emulator)), executable, arguments, seconds=seconds)
         found = re.search(r"instructions (\d+)", done.words)
         if done.code or not found:
             raise EdgeKitError("E0602", f"the emulator did not count ({done.code})\n{done.words}")
-        numbers = parts.read_text().split() if marked else []
-    return Counts(int(found[1]), tuple(int(number) for number in numbers))
+        numbers = [int(number) for number in parts.read_text().split()] if parts.exists() else []
+    loaded = len(numbers) - len(watched)
+    return Counts(int(found[1]), tuple(numbers[:loaded]), tuple(numbers[loaded:]))
 
 
 def _entries(marked: Sequence[str], at: Mapping[str, int]) -> Iterator[int]:

@@ -56,11 +56,24 @@ class Expression:
         return any(isinstance(node, ast.Name) and node.id in _OF_WEIGHTS for node in ast.walk(self.body))
 
     def of(self, call: Call, known: Mapping[str, int] = _NOTHING) -> int:
-        """Its value, where other names than those of the call are known, too: the text comes from our own
-        kernels."""
+        """Its value as an integer, where other names than those of the call are known, too."""
+        return int(self.exactly(call, known))
+
+    def exactly(self, call: Call, known: Mapping[str, int] = _NOTHING) -> float:
+        """Its value, which may be a fraction: the text comes from our own kernels."""
         found = {name: _value(call, name) for name in self.names - known.keys()}
         values = {name: value for name, value in found.items() if value is not None}
-        return int(eval(self.code, _builtins(call) if self.asks_weights else _PLAIN, {**values, **known}))
+        functions = _builtins(call) if self.asks_weights else _PLAIN
+        number: float = eval(self.code, functions, {**values, **known})
+        return number
+
+
+def values(expressions: Mapping[str, Expression], call: Call) -> dict[str, int]:
+    """Of expressions by name, each of which may use those before it."""
+    found: dict[str, int] = {}
+    for name, each in expressions.items():
+        found[name] = each.of(call, found)
+    return found
 
 
 _PLAIN = {"__builtins__": {"max": max, "min": min}}

@@ -16,6 +16,7 @@ The comment at the head of a file says in sentences what the kernel is, then by 
     @work products 0.3, calls 90  instructions for a unit of each kind of work (../cost/cost_features.py), or
                              no numbers, where they are fitted for each processor (targets/costs)
     @count pairs: out_h * (out_w // 2)  a kind of work of its own
+    @loads w: out_h * out_w  how often a call loads all of a constant operand (../cost/weight_loads.py)
 
 Rows for more kernels of the same code follow, in this comment or in others before the code. Each is like
 another kernel, and says how it differs:
@@ -28,7 +29,8 @@ another kernel, and says how it differs:
 
 The tags behind @as are those of a row. It replaces types, operands and @count one by one, adds conditions,
 and has its own in place of all else that it says; @work, which is what one kernel costs, it does not inherit.
-A @count may name those above it that are a single word, as this kernel counts them.
+A @count, and what stands behind @loads, may name those above it that are a single word, as this kernel
+counts them.
 Sentences of a comment are for all of its rows; without any, a row has those of the kernel that it is like.
 `<kernel>` names the general kernel of an instruction set, `<kernel>.<variant>` a special one. Users get the
 sentences only.
@@ -93,6 +95,7 @@ class Variant:
     work: Mapping[str, float] = field(default_factory=dict)  # instructions for a unit of each kind
     kinds: tuple[str, ...] = ()  # of work, for which there are numbers here or in targets/costs
     counts: Mapping[str, Expression] = field(default_factory=dict)  # kinds of its own
+    loads: Mapping[str, Expression] = field(default_factory=dict)  # of constant operands, in a call
 
     @property
     def name(self) -> str:
@@ -215,6 +218,7 @@ def _variant(path: Path, row: Row) -> Variant:
         {name: float(factor) for name, factor in units if factor},
         tuple(name for name, _ in units),
         {name: expression(text) for name, text in _counts(said["count"]).items()},
+        {operand: expression(text.strip()) for operand, text in _unique(said["loads"], ":")},
     )
 
 
@@ -253,7 +257,7 @@ def _check(row: Row, contract: str) -> None:
             names |= {tag.text.partition(":")[0]}
     for tag in row.own:
         name = re.split("[:=]", tag.text)[0]
-        if tag.word in ("pack", "fold") and name not in operands:
+        if tag.word in ("pack", "fold", "loads") and name not in operands:
             raise tag.wrong(f"{name} is no operand: {', '.join(operands)}")
         if tag.word == "rule":
             _check_rule(tag)
@@ -277,6 +281,8 @@ def _expressions(tag: Tag, tags: Sequence[Tag]) -> Iterator[str]:
         yield tag.text
     elif tag.word == "count":
         yield _counts(tags)[tag.text.partition(":")[0]]
+    elif tag.word == "loads":
+        yield tag.text.partition(":")[2].strip()
     elif tag.word == "split":
         yield from filter(None, re.split(r"/| >= ", tag.text, maxsplit=1)[1:])
     elif tag.word in ("pack", "order"):

@@ -37,6 +37,7 @@ FORMS = {
     "split": r"never|\w+(/[^>]+)?( >= .+)?",
     "work": rf"{_UNIT}(, {_UNIT})*",
     "count": rf"{_KIND}: .+",
+    "loads": r"\w+: .+",
     "as": rf"{_NAME}(, {_NAME})*( like {_PLACE_AND_NAME})?",
     "without": r"\w.*",
 }
@@ -62,7 +63,7 @@ class Tag:
         match self.word:
             case "when":
                 return f"when {self.text}"
-            case "for" | "pack" | "fold" | "count":
+            case "for" | "pack" | "fold" | "count" | "loads":
                 return f"{self.word} {re.split('[:=]', self.text)[0]}"
         return self.word
 

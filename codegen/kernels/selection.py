@@ -84,11 +84,11 @@ def small(sizes: Sequence[int]) -> int:
     return 4 * min(sizes) // 3
 
 
-def weight_bytes(variant: Variant, call: Call, operands: Sequence[str]) -> int:
-    """Of the weights of a call, in the layout of a kernel."""
-    if "w" not in operands or (arg := call.args[operands.index("w")]).value.data is None:
+def weight_bytes(variant: Variant, call: Call, operands: Sequence[str], name: str = "w") -> int:
+    """Of the weights of a call, in the layout of a kernel. 0 where they are computed."""
+    if name not in operands or (arg := call.args[operands.index(name)]).value.data is None:
         return 0
-    return _packed(layouts(variant, call).get("w", ""), arg, call.groups).bytes
+    return _packed(layouts(variant, call).get(name, ""), arg, call.groups).bytes
 
 
 class _Packed(NamedTuple):

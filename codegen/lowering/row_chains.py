@@ -295,6 +295,7 @@ def _looped(axis: RowAxis, plan: RowSchedule, loop: RowLoop, block: Call) -> Loo
         size=(axis.size, axis.at, axis.unit),
         operands=tuple(_operand(axis, plan, i) for i in range(len(axis.whole.args))),
         window=window,
+        calls=tuple((axis.block(shape), n) for shape, n in axis.shapes(own.rows, own.start).items()),
         carried=tuple(axis.carried.items()),
     )
 

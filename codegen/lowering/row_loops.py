@@ -54,6 +54,7 @@ class LoopedLayer:
     size: tuple[str, int | None, int]  # the parameter that counts rows, where in an array, how many for a row
     operands: tuple[RowOperand | None, ...]  # None: the same for each block
     window: RowWindow | None
+    calls: tuple[tuple[Call, int], ...]  # different blocks, each before a kernel is selected, with its number
     carried: tuple[tuple[int, int], ...] = ()  # operands in whose place later blocks read a result
 
     @property

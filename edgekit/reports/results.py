@@ -376,6 +376,7 @@ def build(found: Report, *, verbose: bool) -> list[str]:
         for x in found.by_other_compilers
     ]
     rows.append(("MACs", multiplications(found)))
+    rows += _weight_loads(found)
     rows += removed(found.removed, verbose=verbose)
     rows += further_entries(found.entries)
     rows += on_gpu(found.gpu)
@@ -387,6 +388,16 @@ def build(found: Report, *, verbose: bool) -> list[str]:
         layers = [(x.name, x.origin, x.kernel, f"{x.macs:,}", size(x.weight_bytes)) for x in found.layers]
         lines += ["", *table(layers, ("call", "layer", "kernel", "MACs", "weights"), "<<<>>")]
     return lines
+
+
+def _weight_loads(found: Report) -> list[tuple[str, str]]:
+    """How many bytes of weights a run loads, and on whole tensors, where layers run row by row."""
+    loads, gain = found.weight_load_bytes, found.row_gain
+    if loads is None:
+        return []
+    whole = gain.whole_weight_load_bytes if gain and gain.layers else None
+    beside = f", on whole tensors {size(whole)}" if whole is not None else ""
+    return [("loads", f"{size(loads)} of weights in a run{beside}")]
 
 
 def further_entries(found: Sequence[EntrySummary]) -> list[tuple[str, str]]:

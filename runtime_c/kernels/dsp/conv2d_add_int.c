@@ -5,6 +5,7 @@
  * @when add[4] == -128 and add[5] == 127 @pack w: O/8! HWI/4! o8 hwi4(0213) : s16 x{2 << weight_shift}
  * @pack b: O/8! o8 : s32 x{2 << weight_shift} @pack e: O : s8 x-1 +-{1 + weight_shift}
  * @scratch (k_h * k_w * in_c + 6) // 4 * 4 + out_c
+ * @loads w: batch * out_h * out_w
  * @work calls, clamped outputs, padded outputs, padded products, parted cells, parted window lines
  * @work positions, whole line blocks */
 /* Convolution and sum of int8 with DSP instructions, weights in 8 bits: half the flash, half as many instructions more.

@@ -10,6 +10,7 @@
  * @count pair numbers: pairs * k_h * ((k_w * in_c + 3) // 4 * 4)
  * @count uneven lines: batch * (out_h * out_w - whole_h * whole_w * (dilation_w == 1)) * k_h
  * @count uneven lines: * (k_w * in_c % 4 > 0)
+ * @loads w: pairs
  * @work calls, clamped outputs, pair numbers, paired outputs, paired products, pairs, parted window lines
  * @work uneven lines */
 /* The same with weights in 8 bits.

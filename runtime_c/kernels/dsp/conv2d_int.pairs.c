@@ -8,6 +8,7 @@
  * @count pair numbers: pairs * k_h * ((k_w * (in_c // groups) + 3) // 4 * 4)
  * @count uneven lines: batch * groups * k_h * (out_h * out_w - whole_h * whole_w * (groups * dilation_w == 1))
  * @count uneven lines: * (k_w * (in_c // groups) % 4 > 0)
+ * @loads w: batch * ((out_h * out_w + 1) // 2)
  * @work calls 300, clamped outputs 10, pair numbers 2.5, paired outputs 15, paired products 1.4, pairs 120
  * @work parted window lines 110, uneven lines 60 */
 /* The same with weights in 8 bits.

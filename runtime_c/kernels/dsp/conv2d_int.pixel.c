@@ -5,6 +5,7 @@
  * @when acc_bits + weight_shift <= 30 and weight_shift <= 7
  * @pack w: O/8! HWI/4! o8 hwi4(0213) : s16 x{2 << weight_shift}
  * @pack b: O/8! o8 : s32 x{2 << weight_shift} @pack e: O : s8 x-1 +-{1 + weight_shift} @order pixels 8
+ * @loads w: batch * out_h * out_w
  * @work calls, clamped outputs, outputs, padded outputs, padded products, positions */
 /* Convolution of int8 with DSP instructions, weights in 8 bits: half the flash, half as many instructions more.
  * @as dsp/conv2d_int.pixel_bytes @without when acc_bits + weight_shift <= 30, when weight_shift <= 7

@@ -6,6 +6,7 @@
  * @when pad_left == 0 and (out_w - 1) * stride_w < in_w and acc_bits + weight_shift <= 30
  * @when weight_shift <= 7 @pack w: blocks O/1! HWI/4! o1 hwi4(0213) : s16 x{2 << weight_shift}
  * @pack b: O : s32 x{2 << weight_shift} @pack e: O : s8 x-1 +-{1 + weight_shift} @order pixels 1 2
+ * @loads w: batch * out_h * ((out_w + 1) // 2)
  * @work clamped outputs, output windows, padded products, products by 32 outputs, products of row ends */
 /* Convolution of int8 with DSP instructions, two pixels at a time, without the blocks of weights that are zero, the
  * others in 8 bits.

@@ -11,6 +11,7 @@
  * @count pair numbers: pairs * in_c
  * @count pair outputs: pairs * ((out_c + 3) // 4 * 4)
  * @count pair products: pairs * ((out_c + 3) // 4 * 4) * in_c
+ * @loads w: pairs
  * @work calls, clamped outputs, outputs, pair numbers, pair outputs, pair products, pairs */
 /* The same with weights in 8 bits.
  * @as dsp/conv2d_int.pixel_pairs_bytes @without when acc_bits + weight_shift <= 30, when weight_shift <= 7

@@ -17,6 +17,7 @@
  * @count tile outputs: batch * high * across * out_c
  * @count tile blocks: tiles * ((out_c + 3) // 4)
  * @count tile products: tiles * ((out_c + 3) // 4) * in_c
+ * @loads w: batch * ((high * across + 1) // 2)
  * @work calls, clamped outputs, copied tiles, copied cells, tile cells, tile outputs, tile blocks
  * @work tile products */
 /* Convolution and a sum by factors.

@@ -5,6 +5,7 @@
  * @when acc_bits + weight_shift <= 30 and weight_shift <= 7
  * @pack w: blocks O/1! I/4! o1 i4(0213) : s16 x{2 << weight_shift} @pack b: O : s32 x{2 << weight_shift}
  * @pack e: O : s8 x-1 +-{1 + weight_shift} @order rows 1
+ * @loads w: rows
  * @work calls, clamped outputs, outputs, padded products, paired outputs */
 /* Fully connected layer of int8 with DSP instructions, without the blocks of weights that are zero, the others in
  * 8 bits.

@@ -5,6 +5,7 @@
  * @pack w: O/4! I/4! i4/2(0213) o4 i2 : s16 x{2 << weight_shift}
  * @pack b: O/4! o4 : s32 x{2 << weight_shift} @pack e: O : s8 x-1 +-{1 + weight_shift}
  * @scratch 2 * ((inputs + 3) // 4 * 4) @order rows 1
+ * @loads w: rows
  * @work calls, clamped outputs, inputs, odd outputs, outputs, padded outputs, padded products, positions */
 /* The same with weights in 8 bits.
  * @as dsp/dense_int.bytes @without when

@@ -3,6 +3,7 @@
  * @for X=s8 W=s4 Y=s8 S=s32 @rule e=e_nibbles @when acc_bits <= 30 and most_exponent > 32
  * @pack w: O/4! I/8! o4 i8(01452367) : +8 u4 @pack b: O/4! o4 : s32 @pack e: O : s8 x-1 +-1
  * @scratch (inputs + 7) // 8 * 8 @order rows 4
+ * @loads w: rows
  * @work calls, clamped outputs, inputs, padded outputs, padded products, paired outputs, positions
  * @work scratch */
 /* Fully connected layer of int8 with DSP instructions, weights in 8 bits, of sums that leave 24 bits: see gemm_dsp.h.

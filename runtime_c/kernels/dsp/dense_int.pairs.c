@@ -3,7 +3,8 @@
  * @when rows > 1 and inputs % 4 == 0 and acc_bits + weight_shift <= 30 and weight_shift <= 7
  * @pack w: O/4! I/4! i4/2(0213) o4 i2 : s16 x{2 << weight_shift}
  * @pack b: O/4! o4 : s32 x{2 << weight_shift} @pack e: O : s8 x-1 +-{1 + weight_shift} @scratch 4 * inputs
- * @order rows 4 2 @work calls, clamped outputs, inputs, paired outputs, paired products, positions */
+ * @order rows 4 2 @work calls, clamped outputs, inputs, paired outputs, paired products, positions
+ * @loads w: (rows + 1) // 2 */
 /* The same with weights in 8 bits.
  * @as dsp/dense_int.pairs_bytes @without when
  * @rule tfl=pair_tfl_bytes tfl_up=pair_tfl_up_bytes e=pair_e_bytes e_wide=pair_e_bytes

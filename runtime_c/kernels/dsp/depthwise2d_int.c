@@ -25,6 +25,7 @@
  * @count fours: rows * (length // 4)
  * @count singles: rows * (length % 4)
  * @count result rows: batch * in_c * (out_w if turned else out_h)
+ * @loads w: planes // in_c
  * @work calls 411, clamped outputs 9.46, fours 16.1, pairs 32.4, planes 96.4, result rows 14.1, rows 12.1
  * @work singles 8.03 */
 #include "edgekit/contracts/depthwise2d_int.h"

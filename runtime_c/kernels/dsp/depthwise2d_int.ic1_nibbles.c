@@ -2,6 +2,7 @@
  * @for X=s8 W=s4 Y=s8 S=s32 @rule e=e_nibbles @when in_c == 1 and acc_bits <= 30 and most_exponent > 32
  * @pack w: O/4! HWI/8! o4 hwi8(01452367) : +8 u4 @pack b: O/4! o4 : s32 @pack e: O : s8 x-1 +-1
  * @scratch (k_h * k_w + 10) // 8 * 8 @order windows 1
+ * @loads w: batch * out_h * out_w
  * @work calls, clamped outputs, padded outputs, parted window lines, positions, products of row ends
  * @work products of row pairs, whole line blocks */
 #include "edgekit/contracts/depthwise2d_int.h"

@@ -5,6 +5,7 @@
  * @pack w: O/4! H WI/4! wi4/2(0213) o4 wi2 : s16 x{2 << weight_shift}
  * @pack b: O/4! o4 : s32 x{2 << weight_shift} @pack e: O : s8 x-1 +-{1 + weight_shift}
  * @scratch 5 * k_h * ((k_w + 3) // 4 * 4) @order windows 2
+ * @loads w: batch * ((out_h * out_w + 1) // 2)
  * @work calls, clamped outputs, paired outputs, paired products, parted window lines, parted windows
  * @work positions, whole line blocks */
 /* The same with weights in 8 bits.

@@ -7,6 +7,7 @@
  * @pack e: O : s8 x-1 +-{1 + weight_shift}
  * @scratch 4 * k_h * k_w + (in_c + 3) // 4 * 4 * (1 if in_c % 4 == 0 else 1 + min(k_h * k_w, 3 // in_c + 1))
  * @order pixels 4
+ * @loads w: batch * out_h * out_w
  * @work clamped outputs 10.8, lines 220, padded outputs 13.1, padded products 2.6, parted window lines 57.9
  * @work products by 64 outputs 0.0287, scratch 2.96 */
 /* Depthwise convolution of int8 and weights of four bits with DSP instructions: there are few, and they are stored in

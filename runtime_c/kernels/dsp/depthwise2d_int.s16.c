@@ -2,6 +2,7 @@
  * channels of a pixel advance together; int16 has no zero point, so that cells outside of x count for nothing.
  * @for X=s16 W=s8 S=s32 @rule e @when in_c == out_c and least_exponent > 32 @pack w: O/4! HWI o4 : s16
  * @order pixels 4
+ * @loads w: batch * taps_h * taps_w / (k_h * k_w)
  * @work clamped outputs, odd outputs, output window lines, outputs, positions, products beside 16-vectors
  * @work tap cells beside 4-vectors, whole line blocks */
 #include "edgekit/contracts/depthwise2d_int.h"

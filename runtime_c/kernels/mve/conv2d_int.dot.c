@@ -6,6 +6,7 @@
  * @when (most_exponent <= 0 or acc_bits + weight_shift <= 31) @pack w: G O/4! HWI/16! o4 hwi16
  * @pack b: O/4! o4 @pack m: O/4! o4 @pack e: O/4! o4
  * @scratch 32 * ((k_h * k_w * (in_c // groups) + 15) // 16) @order windows 2
+ * @loads w: batch * ((out_h * out_w + 1) // 2)
  * @work calls, output windows, paired outputs, paired products, parted cells inside, parted window lines
  * @work positions, whole line blocks */
 /* Convolution of int8 with Helium, results of 16 bits.

@@ -6,6 +6,7 @@
  * @when k_w * in_c % 48 == 0 and (most_exponent <= 0 or least_exponent > 32)
  * @pack w: O/4! HWI/16! o4 hwi16 @pack b: O/4! o4 @pack m: O/4! o4 @pack e: O/4! o4
  * @scratch k_h * (k_w + stride_w) * in_c @order pixels 4 2
+ * @loads w: batch * out_h * ((out_w + 1) // 2)
  * @work border cells, calls, output windows, padded products, parted window lines, positions
  * @work products by 16 outputs, products of row ends */
 /* Convolution of int8 and a sum by factors, with Helium.

@@ -6,6 +6,7 @@
  * @when (most_exponent <= 0 or least_exponent + weight_shift > 31)
  * @when (most_exponent <= 0 or acc_bits + weight_shift <= 31) @pack w: O/4! HWI/16! o4 hwi16
  * @pack b: O/4! o4 @pack m: O/4! o4 @pack e: O/4! o4 @scratch 32 * ((in_c + 15) // 16) @order windows 2
+ * @loads w: batch * ((out_h * out_w + 1) // 2)
  * @work calls, lines, paired outputs, paired products, positions, whole line blocks */
 /* Convolution with windows of one cell of int8 with Helium, results of 16 bits.
  * @as mve/conv2d_int.pixel_s8_s16 Y=s16 @rule e=e_s8_s16 e_wide=e_up_s8_s16

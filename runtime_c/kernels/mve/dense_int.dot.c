@@ -4,6 +4,7 @@
  * @when (most_exponent <= 0 or least_exponent + weight_shift > 31)
  * @when (most_exponent <= 0 or acc_bits + weight_shift <= 31) @pack w: O/4! I/16! o4 i16 @pack b: O/4! o4
  * @pack m: O/4! o4 @pack e: O/4! o4 @order rows 4 2
+ * @loads w: (rows + 1) // 2
  * @work calls, padded outputs, padded products, paired products, products */
 /* Fully connected layer of int8 with Helium, ratios below 1/4.
  * @as mve/dense_int.dot_right @without when @rule once=once_right @when most_exponent < -1

@@ -8,6 +8,9 @@
  * @scratch ((out_h + 1) // 2 if (out_h + 1) * (in_w + 1) * max(in_c, 100) <= 65536 else max(1, 64 // (in_w + 1)))
  * @scratch * (8 * in_w + 24) + 64
  * @order planes {out_h if (out_h + 1) * (in_w + 1) * max(in_c, 100) <= 65536 else 2 * max(1, 64 // (in_w + 1))}
+ * @count band: out_h if (out_h + 1) * (in_w + 1) * max(in_c, 100) <= 65536
+ * @count band: else 2 * max(1, 64 // (in_w + 1))
+ * @loads w: batch * -(-out_h // band)
  * @work lines, odd outputs, positions, products by 16 outputs, products of row ends, tap 4-vectors
  * @work weights */
 #include "edgekit/contracts/depthwise2d_int.h"

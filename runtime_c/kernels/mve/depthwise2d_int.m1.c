@@ -6,6 +6,7 @@
  * @pack e: O/16! o16(048c26ae159d37bf)
  * @scratch 4 * k_h * k_w + (in_c + 15) // 16 * 16 * (1 if in_c % 16 == 0 else 1 + min(k_h * k_w, 15 // in_c + 1))
  * @order pixels 16
+ * @loads w: batch * out_h * out_w
  * @work lines, padded products, paired outputs, parted window lines, products by 64 outputs
  * @work products of row pairs, scratch */
 /* Depthwise convolution of int8 and weights of four bits with Helium: there are few, and they are stored in 8 bits.

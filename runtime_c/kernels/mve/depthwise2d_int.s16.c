@@ -2,6 +2,7 @@
  * together, even ones and odd ones; int16 has no zero point, so that cells outside of x count for nothing.
  * @for X=s16 W=s8 S=s32 @rule e @when in_c == out_c and least_exponent > 32 @pack w: O/8! HWI o8
  * @pack b: O/8! o8(02461357) @pack m: O/8! o8(02461357) @order pixels 8
+ * @loads w: batch * taps_h * taps_w / (k_h * k_w)
  * @work output window lines, padded outputs, padded products, positions, products by 16-vectors
  * @work tap cells beside 16-vectors, weights, whole line blocks */
 #include "edgekit/contracts/depthwise2d_int.h"

@@ -1,5 +1,6 @@
 /* Convolution of integers. Sixteen outputs of a pixel advance together.
  * @also conv2d_add_int @pack w: G O/16 H W I o16 @order pixels 16
+ * @loads w: batch * out_h * out_w
  * @work border cells, odd outputs, output windows, outputs, paired products, parted cells inside, products
  * @work products by 16-vectors */
 #include "edgekit/contracts/conv2d_int.h"

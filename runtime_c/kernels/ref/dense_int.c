@@ -1,5 +1,6 @@
 /* Fully connected layer of integers. Sixteen outputs advance together.
  * @pack w: O/16 I o16 @order rows 16
+ * @loads w: rows
  * @work clamped outputs, inputs, odd outputs, outputs, padded products, products by 32 outputs */
 #include "edgekit/contracts/dense_int.h"
 

@@ -1,5 +1,6 @@
 /* Depthwise convolution of integers. Sixteen channels of a pixel advance together.
  * @pack w: H W O I @order pixels 16
+ * @loads w: batch * out_h * out_w
  * @work border cells, output window lines, output windows, outputs, parted window lines
  * @work products by 64 outputs, tap 4-vectors, weights */
 #include "edgekit/contracts/depthwise2d_int.h"

@@ -1,16 +1,20 @@
 /* Long short-term memory on int8, cells of 16 bits.
+ * @loads r: steps * batch * ((size + 3) // 4 * 4) / size
  * @work gates of steps, inputs, positions, products */
 /* Long short-term memory on int8, eight numbers at a time: see gates_avx2.h.
- * @as avx2/lstm_int one=x8 state=x8 @pack r: G O/8! I/2! o8 i2 @pack b: G O/8! o8 @pack m: G O/8! o8
+ * @as avx2/lstm_int one=x8 state=x8 @without loads
+ * @pack r: G O/8! I/2! o8 i2 @pack b: G O/8! o8 @pack m: G O/8! o8
  * @scratch 10 * size + 4 */
 /* Long short-term memory on int8, sixteen numbers at a time: see gates_avx512.h.
- * @as avx512/lstm_int one=x16 state=x16 @pack r: G O/16! I/4! o16 i4 @pack b: G O/16! o16
+ * @as avx512/lstm_int one=x16 state=x16 @without loads
+ * @pack r: G O/16! I/4! o16 i4 @pack b: G O/16! o16
  * @pack m: G O/16! o16 @fold b: -128 r @scratch 9 * size + 4 */
 /* Long short-term memory on int8, sums by AVX-VNNI: see gates_avxvnni.h.
  * @as avxvnni/lstm_int state=x8v like avx2/lstm_int @pack r: G O/8! I/4! o8 i4 @fold b: -128 r
  * @scratch 9 * size + 4 */
 /* Long short-term memory on int8, sums by SDOT: see gates_neon.h.
- * @as dotprod/lstm_int one=neon state=dot @pack r: G O/16!4 I/4! o16 i4 @pack b: G O/4! o4
+ * @as dotprod/lstm_int one=neon state=dot @loads r: steps * batch
+ * @pack r: G O/16!4 I/4! o16 i4 @pack b: G O/4! o4
  * @pack m: G O/4! o4 */
 /* Long short-term memory on int8 with DSP instructions: see gates_dsp.h.
  * @as dsp/lstm_int state=state_dsp @work gates of steps, positions, products */

@@ -1,20 +1,25 @@
 /* Plain recurrent layer on int8.
+ * @loads r: steps * batch * ((size + 3) // 4 * 4) / size
  * @work gates of steps, inputs, positions, products */
 /* Plain recurrent layer on int8, eight numbers at a time: see gates_avx2.h.
- * @as avx2/rnn_int one=x8 state=x8 @pack r: O/8! I/2! o8 i2 @pack b: O/8! o8 @pack m: O/8! o8
+ * @as avx2/rnn_int one=x8 state=x8 @without loads
+ * @pack r: O/8! I/2! o8 i2 @pack b: O/8! o8 @pack m: O/8! o8
  * @scratch 4 * size + 4 */
 /* Plain recurrent layer on int8, sixteen numbers at a time: see gates_avx512.h.
- * @as avx512/rnn_int one=x16 state=x16 @pack r: O/16! I/4! o16 i4 @pack b: O/16! o16 @pack m: O/16! o16
+ * @as avx512/rnn_int one=x16 state=x16 @without loads
+ * @pack r: O/16! I/4! o16 i4 @pack b: O/16! o16 @pack m: O/16! o16
  * @fold b: -128 r @scratch 3 * size + 4 */
 /* Plain recurrent layer on int8, sums by AVX-VNNI: see gates_avxvnni.h.
  * @as avxvnni/rnn_int state=x8v like avx2/rnn_int @pack r: O/8! I/4! o8 i4 @fold b: -128 r
  * @scratch 3 * size + 4 */
 /* Plain recurrent layer on int8, sums by SDOT: see gates_neon.h.
- * @as dotprod/rnn_int one=neon state=dot @pack r: O/16!4 I/4! o16 i4 @pack b: O/4! o4 @pack m: O/4! o4 */
+ * @as dotprod/rnn_int one=neon state=dot @loads r: steps * batch
+ * @pack r: O/16!4 I/4! o16 i4 @pack b: O/4! o4 @pack m: O/4! o4 */
 /* Plain recurrent layer on int8 with DSP instructions: see gates_dsp.h.
  * @as dsp/rnn_int state=state_dsp @work gates of steps, positions, products */
 /* Plain recurrent layer on int8 with Helium, four numbers at a time: see gates_mve.h.
- * @as mve/rnn_int one=mve state=mve @pack r: O/4! I/16! o4 i16 @pack b: O/4! o4 @pack m: O/4! o4
+ * @as mve/rnn_int one=mve state=mve @loads r: steps * batch
+ * @pack r: O/4! I/16! o4 i16 @pack b: O/4! o4 @pack m: O/4! o4
  * @scratch 2 * size + (size + 15) // 16 * 16 * (size % 16 > 0)
  * @work gates of steps, inputs, positions, products */
 /* Plain recurrent layer on int8, sums by SMULL and SADALP: see gates_neon.h.

@@ -3,7 +3,8 @@
  * @for X=s8 W=s8 Y=s8 S=s32 @rule e tfl tfl_up
  * @when acc_bits <= 30 and (most_exponent < 0 or least_exponent > 32)
  * @pack w: G O/4! HWI/4! hwi4 o4 : s16 +128 u8 @pack b: G O/4! o4 @pack e: O : s8 x-1 +-1 @fold b: -128 w
- * @scratch (k_h * k_w * (in_c // groups) + 3) // 4 * 4 @order windows 1 */
+ * @scratch (k_h * k_w * (in_c // groups) + 3) // 4 * 4 @order windows 1
+ * @loads w: batch * out_h * out_w */
 /* Convolution of int8 on Cortex-M0+. The sums are those of dot4_thumb1.h.
  * @as thumb1/conv2d_int
  * @count windows: batch * out_h * out_w * groups

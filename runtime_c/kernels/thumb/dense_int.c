@@ -2,7 +2,7 @@
  * @for X=s8 W=s8 Y=s8 S=s32 @rule e tfl once
  * @when acc_bits <= 30 and (rule == "once" or most_exponent < 0 or least_exponent > 32)
  * @pack w: O/4! I/4! i4 o4 : s16 +128 u8 @pack b: O/4! o4 @pack e: O : s8 x-1 +-1 @fold b: -128 w
- * @scratch (inputs + 3) // 4 * 4 */
+ * @scratch (inputs + 3) // 4 * 4 @loads w: rows */
 /* Results of 16 bits.
  * @as thumb/dense_int.s8_s16 Y=s16 @without when @rule e
  * @when (most_exponent < 0 or least_exponent > 32) and acc_bits <= 30

@@ -4,6 +4,7 @@
  * @when in_c == out_c and acc_bits <= 30 and (most_exponent < 0 or least_exponent > 32)
  * @pack w: O/4! HWI o4 @pack b: O/4! o4 @pack e: O : s8 x-1 +-1 @scratch 4 * k_h * k_w + in_c
  * @order pixels 4
+ * @loads w: batch * out_h * out_w * in_c / ((in_c + 3) // 4 * 4)
  * @work odd outputs, outputs, positions, products, products by 64 outputs, products of row ends
  * @work products of row pairs, whole line blocks */
 /* The same on Cortex-M0+: see dot4_thumb1.h.
