@@ -10,6 +10,8 @@ from support import object_cache
 from support.language_packages import ran
 from support.tools import require, require_module
 
+from edgekit.core.errors import EdgeKitError
+
 COMMAND = ("cc", "-c", "-Wunused-variable", "-I.", "a.c", "-o", "a.o")
 
 
@@ -18,7 +20,7 @@ def compile_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[...,
     """Compiles texts in a new folder: the warnings, and whether the compiler ran."""
     monkeypatch.setenv("EDGEKIT_TEST_CACHE", str(tmp_path / "cache"))
 
-    def run(name: str, *command: str, fails: bool = False, **texts: str) -> tuple[str, bool]:
+    def run(name: str, *command: str, error: Exception | None = None, **texts: str) -> tuple[str, bool]:
         folder = tmp_path / name
         folder.mkdir()
         for file, text in texts.items():
@@ -27,8 +29,8 @@ def compile_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[...,
 
         def compiler() -> str:
             ran.append(command)
-            if fails:
-                raise RuntimeError
+            if error:
+                raise error
             (folder / "a.o").write_bytes(b"object of " + b"".join(p.read_bytes() for p in folder.iterdir()))
             (folder / "a.o").chmod(0o755)
             return "warning"
@@ -96,11 +98,21 @@ def test_what_is_written_elsewhere_comes_back(tmp_path: Path, monkeypatch: pytes
     assert outputs[1].with_suffix(".ci").read_bytes() == b"calls"
 
 
-def test_failures_and_damage_are_not_kept(
+def test_links_that_lack_a_symbol_fail_again(compile_in: Callable[..., tuple[str, bool]]) -> None:
+    error = EdgeKitError("E0502", "zig failed:\nerror: undefined symbol: __divti3", hint="please report it")
+    for name, raised in (("one", error), ("two", None)):
+        with pytest.raises(EdgeKitError) as found:
+            compile_in(name, *COMMAND, error=raised, a_c="int x;")
+        assert found.value == error
+    assert compile_in("three", *COMMAND, a_c="int y;") == ("warning", True)
+
+
+def test_other_failures_and_damage_are_not_kept(
     compile_in: Callable[..., tuple[str, bool]], tmp_path: Path
 ) -> None:
-    with pytest.raises(RuntimeError):
-        compile_in("one", *COMMAND, fails=True, a_c="int x;")
+    for name, error in (("zero", EdgeKitError("E0502", "zig failed:\nKilled")), ("one", RuntimeError())):
+        with pytest.raises(type(error)):
+            compile_in(name, *COMMAND, error=error, a_c="int x;")
     assert compile_in("two", *COMMAND, a_c="int x;") == ("warning", True)
     (entry,) = (tmp_path / "cache").rglob("*.zip")
     entry.write_bytes(entry.read_bytes()[:-30])

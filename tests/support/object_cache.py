@@ -1,7 +1,8 @@
 """What compilers made of the same files before: most changes leave most generated C as it is.
 
 A call is known by the compiler's version, its arguments, and the content of its folder and of what else the
-arguments name; what it left in the folder is kept, with its warnings. Programs run each time.
+arguments name; what it left in the folder is kept, with its warnings. Programs run each time. A link that
+lacked a symbol fails again, and no other failure is kept: the compiler's own functions are left out first.
 Where CMake calls compilers, ccache does the same. What torch exports of networks is kept, too, and what onnx
 computes of its cases.
 The variable EDGEKIT_TEST_CACHE names another folder for it; empty, it means to compile everything.
@@ -27,6 +28,7 @@ from pathlib import Path
 from support.tools import ROOT
 
 from edgekit.codegen.compilation import toolchain
+from edgekit.core.errors import EdgeKitError
 
 _VARIABLE = "EDGEKIT_TEST_CACHE"
 MAX_BYTES = 3 << 30  # of the whole cache: what was not used for longest goes first
@@ -34,6 +36,8 @@ _MAX_INPUT = 64 << 20
 _EXPORTERS = ("torch", "onnx", "onnxscript", "numpy")
 _MAX_SECONDS = 14 * 24 * 3600  # without use
 _WARNINGS, _OUTPUT, _CHECKOUT = "<warnings>", "<output>", "<checkout>"  # no names of files
+_FAILED = "<failed>"
+_LACKS = ": undefined symbol: "  # a linker's words
 _HERE, _ELSEWHERE = "", "<elsewhere>/"  # before the names of files that lie in the folder, or not
 _SYSTEM = ("/usr/", "/dev/null")
 _PATH = re.compile(r"(?:^|(?<==)|(?<=^-[A-Z]))/.*")  # in an argument
@@ -91,15 +95,19 @@ def remembered(command: Sequence[str], place: Path, run: Callable[[], str]) -> s
     with contextlib.suppress(OSError, zipfile.BadZipFile, KeyError):
         return _restore(entry, places)
     before = {where: dict(_state(path)) for where, path in places.items()}
-    warnings = run()
+    try:
+        warnings = run()
+    except EdgeKitError as error:
+        if _LACKS in error.message:
+            _keep(entry, places, [], {_FAILED: json.dumps([error.code, error.message, "", error.hint])})
+        raise
     made = [
         (where, name)
         for where, path in places.items()
         for name, state in _state(path)
         if before[where].get(name) != state
     ]
-    with contextlib.suppress(OSError):  # a full disk, for example
-        _keep(entry, places, made, warnings)
+    _keep(entry, places, made, {_WARNINGS: warnings})
     return warnings
 
 
@@ -194,26 +202,33 @@ def _state(place: Path) -> Iterator[tuple[str, tuple[int, int]]]:
         yield path.relative_to(place).as_posix(), (stat.st_mtime_ns, stat.st_size)
 
 
-def _keep(entry: Path, places: Mapping[str, Path], made: Sequence[tuple[str, str]], warnings: str) -> None:
-    entry.parent.mkdir(parents=True, exist_ok=True)
-    new = entry.with_suffix(f".{os.getpid()}")
-    with zipfile.ZipFile(new, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        archive.writestr(_WARNINGS, warnings)
-        for where, name in made:
-            archive.write(places[where] / name, where + name)
-    os.replace(new, entry)
+def _keep(
+    entry: Path, places: Mapping[str, Path], made: Sequence[tuple[str, str]], said: Mapping[str, str]
+) -> None:
+    with contextlib.suppress(OSError):  # a full disk, for example
+        entry.parent.mkdir(parents=True, exist_ok=True)
+        new = entry.with_suffix(f".{os.getpid()}")
+        with zipfile.ZipFile(new, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+            for name, words in said.items():
+                archive.writestr(name, words)
+            for where, name in made:
+                archive.write(places[where] / name, where + name)
+        os.replace(new, entry)
 
 
 def _restore(entry: Path, places: Mapping[str, Path]) -> str:
     with zipfile.ZipFile(entry) as archive:
         for info in archive.infolist():
-            if info.filename != _WARNINGS:
+            if info.filename not in (_WARNINGS, _FAILED):
                 where = _ELSEWHERE if info.filename.startswith(_ELSEWHERE) else _HERE
                 path = places[where] / info.filename.removeprefix(where)
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(archive.read(info))
                 path.chmod(info.external_attr >> 16 & 0o777)
-        warnings = archive.read(_WARNINGS).decode()
+        failed = json.loads(archive.read(_FAILED)) if _FAILED in archive.namelist() else None
+        warnings = "" if failed else archive.read(_WARNINGS).decode()
     now = time.time()
     os.utime(entry, (now, now))
+    if failed:
+        raise EdgeKitError(*failed)
     return warnings
