@@ -205,16 +205,20 @@ def dims(texts: Sequence[str] | None) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class EntryWish:
-    """--entry: another model, or the model itself with other dimensions and shapes."""
+    """--entry: another model, or the model with other dimensions and shapes, or one of its signatures."""
 
     model: str
+    signature: str
     dims: Mapping[str, int]
     shapes: Mapping[str, tuple[int, ...]]
 
 
+_SIGNATURE = "signature="
+
+
 def entries(texts: Sequence[str] | None) -> dict[str, EntryWish]:
-    """prefill:tokens=16:logits=1, large:x=1,3,160,160 or decode=decoder.ek, by name. One number binds a
-    dimension, several a shape."""
+    """prefill:tokens=16:logits=1, large:x=1,3,160,160, encode:signature=encode or decode=decoder.ek, by name.
+    One number binds a dimension, several a shape."""
     result: dict[str, EntryWish] = {}
     for text in texts or ():
         found = re.fullmatch(r"([^=:]+)(?:=(.+)|:(.+))", text)
@@ -224,9 +228,11 @@ def entries(texts: Sequence[str] | None) -> dict[str, EntryWish]:
         name, model, bound = found[1], found[2] or "", (found[3] or "").split(":")
         if name in result:
             raise EdgeKitError("E0103", f"--entry names {name} twice", hint="each entry has its own name")
-        parts = [part for part in bound if part]
+        signatures = [part for part in bound if part.startswith(_SIGNATURE)]
+        parts = [part for part in bound if part and part not in signatures]
         result[name] = EntryWish(
             model,
+            signatures[-1].removeprefix(_SIGNATURE) if signatures else "",
             dims([part for part in parts if "," not in part]),
             shapes([part for part in parts if "," in part]),
         )

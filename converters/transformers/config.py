@@ -14,9 +14,10 @@ from edgekit.converters.transformers.alibi import slopes
 from edgekit.converters.transformers.encoder_families import ENCODERS, MODEL
 from edgekit.converters.transformers.families import FAMILIES, Family, Storage
 from edgekit.converters.transformers.rope import FULL, SLIDING, rope_rates
+from edgekit.converters.transformers.seq2seq_families import SEQ2SEQ, Halves
 from edgekit.core import suggest
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.types import Array
+from edgekit.core.types import Array, DType, Type
 
 _EXPORT = "torch.export reads what is not in this list: docs/states.md"
 # What is made before weights are compared with the configuration: tables of angles, and layers.
@@ -65,6 +66,8 @@ class Config:
     activation: str
     rates: Mapping[str, Array]
     slopes: Array | None
+    buckets: int  # of distances that share a bias of scores
+    farthest: int  # distance from which on all are in one of them
     biases: frozenset[str]
     parallel: bool
     tied: bool | None  # None: config.json does not say
@@ -74,6 +77,10 @@ class Config:
     residual_scale: float
     logits_scale: float
     logits_cap: float
+
+    def cache(self, rows: int) -> Type:
+        """Of keys or values."""
+        return Type(DType.F32, (1, self.shared, rows, self.size))
 
     def rooms(self, positions: int, chunk: int) -> list[Room]:
         """Of the caches of each layer, for texts of so many positions in runs of up to `chunk` tokens."""
@@ -85,14 +92,22 @@ class Config:
         ]
 
 
-def parse(config: Record) -> Config:
+def family_of(config: Record) -> Family | Halves:
+    """The row of the table, or those of both halves."""
     kind = config.text("model_type")
+    if kind in SEQ2SEQ:
+        return SEQ2SEQ[kind](config)
     families = {**FAMILIES, **ENCODERS}
     if kind not in families:
-        near = suggest.hint(kind, list(families), "model types")
-        hint = near or f"{', '.join(families)} are read; {_EXPORT}"
+        known = [*families, *SEQ2SEQ]
+        near = suggest.hint(kind, known, "model types")
+        hint = near or f"{', '.join(known)} are read; {_EXPORT}"
         raise EdgeKitError("E0205", f"models of type {kind:.60} are not read", config.where, hint)
-    family = families[kind]
+    return families[kind]
+
+
+def parse(config: Record, family: Family) -> Config:
+    """The numbers of config.json, as this row of the table reads them."""
     config = _in_words_of_llama(config, family)
     _check(config, family)
     width, heads = (_count(config, key) for key in ("hidden_size", "num_attention_heads"))
@@ -119,6 +134,7 @@ def parse(config: Record) -> Config:
         activation=config.text("hidden_act"),
         rates=rope_rates(config, size) if family.rotates != "none" else {},
         slopes=_slopes(config, family, heads),
+        **_buckets(config, family),
         biases=_biases(config, family),
         parallel=_flag(config, family.parallel),
         tied=config.flag("tie_word_embeddings") if "tie_word_embeddings" in config else None,
@@ -130,8 +146,8 @@ def _head(config: Record, family: Family) -> str:
     """What follows the layers: the end of the name of the architecture."""
     name = str((config.items("architectures", []) or [""])[0])
     if not family.heads:
-        if name and not name.endswith(("ForCausalLM", "LMHeadModel")):
-            hint = f"models for causal language are read; {_EXPORT}"
+        if name and not name.endswith(family.architectures):
+            hint = f"those that end in {' or '.join(family.architectures)} are read; {_EXPORT}"
             raise EdgeKitError("E0205", f"{name:.60} gives no logits of words", config.where, hint)
         return ""
     found = next((head for head in family.heads if name.endswith(head)), "" if name else MODEL)
@@ -185,6 +201,15 @@ def _slopes(config: Record, family: Family, heads: int) -> Array | None:
     return slopes(heads, _count(config, "alibi_bias_max", 8))
 
 
+def _buckets(config: Record, family: Family) -> Mapping[str, int]:
+    keys = ("relative_attention_num_buckets", "relative_attention_max_distance")
+    count, farthest = (_count(config, key) for key in keys) if "relative_bias" in family.names else (0, 0)
+    _check_size(config, max(count, farthest), _MAX_HEAD, "buckets of distances")
+    if count and not 4 <= count < 2 * farthest:
+        raise EdgeKitError("E0401", f"{count} buckets do not reach to {farthest}", config.where)
+    return {"buckets": count, "farthest": farthest}
+
+
 def _flag(config: Record, setting: bool | str) -> bool:
     return config.flag(setting, False) if isinstance(setting, str) else setting
 
@@ -201,7 +226,8 @@ def _scales(config: Record, family: Family, width: int, size: int) -> Mapping[st
         "attention_scale": own("attention_multiplier", own("query_pre_attn_scalar", size) ** -0.5),
         "scores_cap": own("attn_logit_softcapping", 0),
         "residual_scale": own("residual_multiplier", 1),
-        "logits_scale": own("logit_scale", 1) / own("logits_scaling", 1),
+        "logits_scale": own("logit_scale", 1)
+        / (math.sqrt(width) if family.scales_logits else own("logits_scaling", 1)),
         "logits_cap": own("final_logit_softcapping", 0),
     }
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 
 from edgekit.converters.naming import ModelState
 from edgekit.converters.semantics import compose
 from edgekit.converters.tensor import Tensor
+from edgekit.converters.transformers.caches import replaced, stored
 from edgekit.converters.transformers.config import Config, Layer, Room
 from edgekit.converters.transformers.layers import Layers, scaled
 from edgekit.converters.transformers.weights import Weights
@@ -19,7 +21,6 @@ from edgekit.core.ops.attention import CachedAttention
 from edgekit.core.ops.gather import Gather
 from edgekit.core.ops.scatter import Scatter
 from edgekit.core.ops.slice import Slice
-from edgekit.core.types import DType, Type, Value
 
 
 class Decoder(Layers):
@@ -75,14 +76,22 @@ class Decoder(Layers):
             self._written(f"{kind}_{i}", new, row, room.rows) for kind, new in (("keys", k), ("values", v))
         )
         op = CachedAttention(self.config.attention_scale, room.window, self.config.scores_cap)
-        slopes = self.config.slopes
-        biases = [] if slopes is None else [q.new(np.stack([0 * slopes, -slopes], 1), "alibi")]
-        return q.apply(op, keys, values, self.places, *biases)
+        return q.apply(op, keys, values, self.places, *self._biases)
+
+    @cached_property
+    def _biases(self) -> Sequence[Tensor]:
+        """Of scores by distance: a line (ALiBi), or a table."""
+        c = self.config
+        if c.slopes is not None:
+            return [self.token.new(np.stack([0 * c.slopes, -c.slopes], 1), "alibi")]
+        if "relative_bias" not in c.names:
+            return []
+        distances = np.arange(min(c.farthest + 2, max(room.rows for room in self.rooms)))
+        return [self.relative_bias(-distances, both_ways=False)]
 
     def _written(self, name: str, new: Tensor, at: Tensor, rows: int) -> Tensor:
         """The cache with the rows of these tokens."""
-        cache = Type(DType.F32, (1, self.config.shared, rows, self.config.size))
-        old = self.builder.input(name, cache)
-        made = Tensor(self.builder, old).apply(Scatter(2), at.reshape(1, 1, at.shape[0], 1), new)
-        self.caches.append(ModelState(old, made, Value(cache, np.zeros(cache.shape, np.float32))))
+        old = stored(self.builder, name, self.config.cache(rows))
+        made = old.apply(Scatter(2), at.reshape(1, 1, at.shape[0], 1), new)
+        self.caches.append(replaced(old, made))
         return made

@@ -69,7 +69,9 @@ class Family:
     alibi: bool = False  # scores fall with the distance of keys
     position_offset: int = 0  # of the table of positions
     scales_embedding: bool = False  # by the root of the width
+    scales_logits: bool = False  # by one over this root
     skips_first_norm: bool = False  # of the first layer
+    architectures: tuple[str, ...] = ("ForCausalLM", "LMHeadModel")  # ends of their names, with logits
     heads: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # of encoders, see encoder_families
     left_over: tuple[str, ...] = ()  # starts of tensors that models with some heads have no use for
     reads: tuple[str, ...] = ()  # settings that scale or cap, of this family alone

@@ -13,8 +13,10 @@ from edgekit.converters.frontend import reading
 from edgekit.converters.inputs import Bindings
 from edgekit.converters.transformers import FORMAT as FORMAT
 from edgekit.converters.transformers import SUFFIXES as SUFFIXES
-from edgekit.converters.transformers.config import parse
+from edgekit.converters.transformers.config import family_of, parse
 from edgekit.converters.transformers.encoder import encoder_graph
+from edgekit.converters.transformers.seq2seq import ENCODE, decode_graph, encode_graph
+from edgekit.converters.transformers.seq2seq_families import Halves
 from edgekit.converters.transformers.step import one_step
 from edgekit.converters.transformers.tokenizer import FILE as TOKENIZER
 from edgekit.converters.transformers.tokenizer import read_tokenizer
@@ -24,6 +26,8 @@ from edgekit.core.errors import EdgeKitError, Exit
 from edgekit.core.files import opened
 from edgekit.core.ir import Graph
 from edgekit.core.text.tokenizer import Tokenizer
+
+HAS_SIGNATURES = True
 
 _CONFIG = "config.json"
 _GENERATION = "generation_config.json"
@@ -50,23 +54,35 @@ def convert(
     shapes: Mapping[str, Sequence[int]] | None = None,
     dims: Mapping[str, int] | None = None,
     name: str = "",
+    signature: str = "",
 ) -> Graph:
     """Convert a folder, or the model that a file in it belongs to. `dims` binds `positions`, the length of
     the caches, `tokens` that one run takes, 1 by default, `logits`, of how many of these, the last ones,
     there are logits, and, where layers have sliding windows, `chunk`, how many tokens a run of any entry
-    takes at most."""
+    takes at most. Encoder-decoders have `source`, how many tokens a source has at most, and the signature
+    `encode` for their encoder."""
     with reading(model.name):
         raw_config = files.read_beside(_config(model), _CONFIG, "the configuration", _MAX_CONFIG)
-        config = parse(Record.of(files.parse_json(raw_config, _CONFIG), _CONFIG))
+        record = Record.of(files.parse_json(raw_config, _CONFIG), _CONFIG)
+        family = family_of(record)
         raws = dict(_read(model))
         stored = _merged({file: tensors(raw, file) for file, raw in raws.items()})
         source = files.source(model, FORMAT, raw_config, *raws.values())
         title = name or (model.absolute().name if model.is_dir() else model.stem)
-        weights = Weights(stored, config, Builder(given=sum(map(len, raws.values()))))
-        bindings = Bindings(shapes or {}, dims or {})
-        if config.family.heads:
-            return encoder_graph(title, weights, bindings, source)
-        graph = one_step(title, weights, bindings, source)
+        builder, bindings = Builder(given=sum(map(len, raws.values()))), Bindings(shapes or {}, dims or {})
+        rows = (family.encoder, family.decoder) if isinstance(family, Halves) else (family,)
+        weights = [Weights(stored, parse(record, row), builder) for row in rows]
+        if signature and (len(weights) == 1 or signature != ENCODE):
+            known = f"encoder-decoders have one, {ENCODE}" if len(weights) == 1 else f"{ENCODE} is there"
+            raise EdgeKitError("E0103", f"the model has no signature {signature:.60}", hint=known)
+        if signature:
+            return encode_graph(title, weights[0], weights[1], bindings, source)
+        if len(weights) == 2:
+            graph = decode_graph(title, weights[1], bindings, source)
+        elif weights[0].config.family.heads:
+            return encoder_graph(title, weights[0], bindings, source)
+        else:
+            graph = one_step(title, weights[0], bindings, source)
     return replace(graph, tokenizer=_tokenizer(_config(model).parent))
 
 

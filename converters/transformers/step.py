@@ -8,6 +8,7 @@ from edgekit.converters.inputs import Bindings
 from edgekit.converters.naming import named_graph
 from edgekit.converters.tensor import Tensor
 from edgekit.converters.transformers.config import Config, Room
+from edgekit.converters.transformers.cross_attention import CrossDecoder
 from edgekit.converters.transformers.decoder import Decoder
 from edgekit.converters.transformers.weights import Weights
 from edgekit.core.builder import absurd
@@ -19,8 +20,9 @@ _CHUNK = 64  # tokens that a run of a model with sliding windows may take, unles
 _MAX_CACHES = 1 << 30  # bytes, unless the user says how many positions
 
 
-def one_step(title: str, weights: Weights, bindings: Bindings, source: Source) -> Graph:
-    """Tokens and the position of the first one in, logits out."""
+def one_step(title: str, weights: Weights, bindings: Bindings, source: Source, sources: int = 0) -> Graph:
+    """Tokens and the position of the first one in, logits out. Where there are `sources`, an encoder has
+    read up to so many tokens, or frames."""
     config = replace(weights.config, tied=weights.are_tied())
     builder = weights.builder
     inputs = [
@@ -28,16 +30,17 @@ def one_step(title: str, weights: Weights, bindings: Bindings, source: Source) -
         for key, dims in (("token", ["tokens"]), ("position", [1]))
     ]
     tokens = builder.type(inputs[0]).size
-    rooms, kept = _rooms(config, bindings, tokens), _kept(bindings, tokens)
+    rooms, kept = cache_rooms(config, bindings, tokens), _kept(bindings, tokens)
     bindings.check(inputs)
     token, position = (Tensor(builder, key) for key in inputs)
-    decoder = Decoder(builder, config, weights, rooms, token, position)
+    parts = builder, config, weights, rooms, token, position
+    decoder = CrossDecoder(*parts, room=sources) if sources else Decoder(*parts)
     logits = decoder.logits(kept)
     weights.check_all_used()
     return named_graph(builder, title, inputs, [("logits", logits)], {}, source, decoder.caches)
 
 
-def _rooms(config: Config, bindings: Bindings, tokens: int) -> list[Room]:
+def cache_rooms(config: Config, bindings: Bindings, tokens: int) -> list[Room]:
     """Caches for all positions of the model, unless --dim says how many; those of a layer with a sliding
     window hold the window."""
     positions = bindings.size("positions", config.positions)

@@ -84,6 +84,11 @@ class Weights:
         hint = f"{self.name(part, layer)}.{kind}"
         return cast(Tensor(self.builder, self.builder.const(numbers, hint=hint)), DType.F32)
 
+    def leave(self, part: str, layer: int) -> None:
+        """To another graph of the same model."""
+        for kind in ("weight", "bias"):
+            self.unused.pop(f"{self.name(part, layer)}.{kind}", None)
+
     def named(self, name: str, *shape: int) -> Tensor:
         """A tensor that is no part of all models of a family."""
         numbers = self._stored(name, shape).array()

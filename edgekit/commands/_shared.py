@@ -96,7 +96,7 @@ Signature = Annotated[
         "--signature",
         group=INPUTS,
         metavar="NAME",
-        help="Entry point of a TFLite file or SavedModel that has several.",
+        help="Entry point of a model that has several: a TFLite file, a SavedModel, an encoder-decoder.",
     ),
 ]
 WideWeights = Annotated[
@@ -261,6 +261,7 @@ def entry_graphs(
         own = bound.copy()
         own["dims"] = {**bound["dims"], **wish.dims}
         own["shapes"] = {**bound["shapes"], **wish.shapes}
+        own["signature"] = wish.signature or bound["signature"]
         found[name] = api.convert(model, **own, **options)
     return found
 

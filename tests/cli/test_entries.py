@@ -20,6 +20,7 @@ import edgekit
 from edgekit.core.simulate import Session
 
 ENCODER_DECODERS = ROOT / "tests" / "frontends" / "recorded" / "encoder_decoders.zip"
+SEQ2SEQ = ENCODER_DECODERS.with_name("seq2seq.zip")
 PAGE = (ROOT / "docs" / "entries.md").read_text(encoding="utf-8")
 
 
@@ -31,17 +32,14 @@ def tiny_llama(folder: Path) -> Path:
     return made
 
 
-def built_as_the_page_says(cli: CommandLine, folder: Path, library: str, number: int) -> ctypes.CDLL:
-    """The library of a command of the page, with the C behind it."""
-    blocks, codes = (
-        re.findall(rf"^```{kind}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL) for kind in ("console", "c")
-    )
-    assert len(blocks) == len(codes) == 2
-    line, _, expected = blocks[number].removeprefix("$ ").partition("\n")
+def built_as_the_page_says(cli: CommandLine, folder: Path, library: str) -> ctypes.CDLL:
+    """The library of the command of the page that writes it, with the C behind this command."""
+    block = rf"^```console\n\$ ([^\n]* -o {library})\n(.*?)^```$.*?^```c\n(.*?)^```$"
+    ((line, expected, code),) = re.findall(block, PAGE, re.MULTILINE | re.DOTALL)
     answer = cli(*shlex.split(line)[1:])
     said = answer.out + answer.err
     assert doctest.OutputChecker().check_output(expected, said, doctest.ELLIPSIS), said
-    (folder / library / "user.c").write_text(codes[number])
+    (folder / library / "user.c").write_text(code)
     units = [p.name for p in sorted(Path(library).glob("*.c")) if "selftest" not in p.name]
     units = [unit for unit in units if not unit.endswith(("_tokenizer.c", "_sampler.c"))]
     flags = [*C99, *STRICT, "-Wno-missing-prototypes", "-O1", "-shared", "-fPIC", "-I."]
@@ -52,7 +50,7 @@ def built_as_the_page_says(cli: CommandLine, folder: Path, library: str, number:
 def test_the_page_shows_what_build_says_and_how_c_reads_a_prompt(
     cli: CommandLine, tiny_llama: Path, folder: Path
 ) -> None:
-    user = built_as_the_page_says(cli, folder, "library", 0)
+    user = built_as_the_page_says(cli, folder, "library")
     session = Session(edgekit.convert("tiny-llama", dims={"positions": 16}))
     tokens, logits = np.arange(1, 12, dtype=np.int32), np.zeros(40, np.float32)
     user.begin_text(ctypes.c_void_p(tokens.ctypes.data), len(tokens), ctypes.c_void_p(logits.ctypes.data))
@@ -61,11 +59,24 @@ def test_the_page_shows_what_build_says_and_how_c_reads_a_prompt(
     np.testing.assert_allclose(logits, step["logits"][0], rtol=1e-4, atol=1e-5)
 
 
-def test_the_page_shows_an_encoder_and_its_decoder(cli: CommandLine, folder: Path) -> None:
+def test_the_page_shows_the_encoder_of_a_folder(cli: CommandLine, folder: Path) -> None:
+    """The C of the page writes the text of transformers."""
+    with ZipFile(SEQ2SEQ) as archive:
+        archive.extractall(folder, [name for name in archive.namelist() if name.startswith("t5/")])
+    (folder / "t5").rename(folder / "tiny-t5")
+    user = built_as_the_page_says(cli, folder, "t5-library")
+    with np.load(folder / "tiny-t5" / "io.npz") as io:
+        source, length, expected = io["source"], int(io["length"][0]), io["text"]
+    text = np.zeros(len(expected), np.int32)
+    user.answer(ctypes.c_void_p(source.ctypes.data), length, ctypes.c_void_p(text.ctypes.data), len(text))
+    assert text.tolist() == expected.tolist()
+
+
+def test_the_page_shows_an_encoder_and_a_decoder_as_two_files(cli: CommandLine, folder: Path) -> None:
     with ZipFile(ENCODER_DECODERS) as archive:
         for half in ("encode", "decode"):
             (folder / f"{half}.pt2").write_bytes(archive.read(f"bart/{half}.pt2"))
-    user = built_as_the_page_says(cli, folder, "bart-library", 1)
+    user = built_as_the_page_says(cli, folder, "bart-library")
     source, text = np.arange(2, 10), np.zeros(9, np.int64)
     user.answer(
         ctypes.c_void_p(source.ctypes.data), ctypes.c_void_p(text.ctypes.data), ctypes.c_int64(len(text))

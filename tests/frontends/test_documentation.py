@@ -1,6 +1,7 @@
 """The page of formats names what is read."""
 
 import re
+from collections.abc import Mapping
 from types import ModuleType
 
 import pytest
@@ -17,6 +18,7 @@ from edgekit.converters.tflite import reader as tflite_reader
 from edgekit.converters.torch_export import ops as torch_export_ops
 from edgekit.converters.transformers.encoder_families import ENCODERS
 from edgekit.converters.transformers.families import FAMILIES
+from edgekit.converters.transformers.seq2seq_families import SEQ2SEQ
 
 PAGE = (ROOT / "docs" / "frontends.md").read_text(encoding="utf-8")
 
@@ -56,9 +58,15 @@ def test_blocks_of_gguf_are_listed() -> None:
     assert sorted(re.findall(r"`(\w+)`", listed)) == sorted(block.name for block in BLOCKS.values())
 
 
-def test_families_of_encoders_are_listed() -> None:
-    listed = PAGE.partition("\n## Encoders\n")[2].partition("`model_type` may be ")[2].partition(".\n")[0]
-    assert set(re.findall(r"`(.+?)`", listed)) == set(ENCODERS)
+@pytest.mark.parametrize(
+    ("heading", "families"),
+    [("Encoders", ENCODERS), ("Encoder-decoders", SEQ2SEQ)],
+    ids=["encoders", "seq2seq"],
+)
+def test_families_of_encoders_are_listed(heading: str, families: Mapping[str, object]) -> None:
+    section = PAGE.partition(f"\n## {heading}\n")[2]
+    listed = re.split(r"\.\s", section.partition("`model_type` may be ")[2])[0]
+    assert set(re.findall(r"`(.+?)`", listed)) == set(families)
 
 
 def test_families_of_language_models_are_listed() -> None:

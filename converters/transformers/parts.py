@@ -1,0 +1,57 @@
+"""What layers of a transformer are made of: dense layers, norms and tables, with the weights of files."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from edgekit.converters.semantics import compose
+from edgekit.converters.tensor import Tensor
+from edgekit.converters.transformers.config import Config
+from edgekit.converters.transformers.relative_bias import buckets
+from edgekit.converters.transformers.weights import Weights
+from edgekit.core.builder import Builder
+from edgekit.core.ops.gather import Gather
+from edgekit.core.ops.layer_norm import LayerNorm, RmsNorm
+from edgekit.core.types import Array
+
+
+class Parts:
+    """Those of one model, or of a half of it."""
+
+    def __init__(self, builder: Builder, config: Config, weights: Weights) -> None:
+        self.builder, self.config, self.weights = builder, config, weights
+
+    def dense(self, part: str, x: Tensor, outputs: int, layer: int) -> Tensor:
+        weights = self.weights(part, outputs, x.shape[-1], layer=layer)
+        has_bias = part in self.config.biases
+        bias = self.weights(part, outputs, layer=layer, kind="bias") if has_bias else None
+        self.at(part, layer)
+        return compose.dense(x, weights, bias)
+
+    def norm(self, part: str, x: Tensor, layer: int | None = None) -> Tensor:
+        """x, where such models have no norm there."""
+        c, n = self.config, x.shape[-1]
+        if part not in c.names or (c.family.skips_first_norm and (part, layer) == ("attention_norm", 0)):
+            return x
+        self.at(part, layer)
+        scale = self.weights(part, n, layer=layer) if c.family.norm_weights else x.like(np.ones(n))
+        if c.storage.norm_offset:
+            scale = scale + c.storage.norm_offset
+        if not c.family.layer_norm:
+            return x.apply(RmsNorm(c.epsilon), scale)
+        has_bias = "norm" in c.biases
+        bias = self.weights(part, n, layer=layer, kind="bias") if has_bias else x.like(np.zeros(n))
+        return x.apply(LayerNorm(c.epsilon), scale, bias)
+
+    def relative_bias(self, relative: Array, *, both_ways: bool) -> Tensor:
+        """Of scores, [heads, ...], by the position of a key relative to that of its query."""
+        c = self.config
+        table = self.weights("relative_bias", c.buckets, c.heads, layer=0)
+        self.at("relative_bias", 0)
+        at = buckets(relative.reshape(-1, 1), c.buckets, c.farthest, both_ways=both_ways)
+        rows = table.apply(Gather(0), table.new(at, "buckets"))
+        return rows.transpose(1, 0).reshape(c.heads, *relative.shape)
+
+    def at(self, part: str, layer: int | None = None) -> None:
+        """What the next operators belong to, without the name of the whole model."""
+        self.builder.origin = self.weights.name(part, layer).split(".", 1)[-1]
