@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -47,6 +48,20 @@ def padded(size: int, align: int) -> int:
     return size + -size % align
 
 
+# Packed constants of programs that exist. A model is planned again with a change to one layer while its
+# plan is at hand.
+_PACKED: WeakValueDictionary[tuple[object, ...], Array] = WeakValueDictionary()
+
+
+def _packed(tag: str, value: Value, groups: int) -> Array:
+    assert value.data is not None
+    key = (tag, groups, value.type.dtype, value.type.shape, value.digest)
+    if (known := _PACKED.get(key)) is None:
+        known = _PACKED[key] = pack(tag, value.data, groups)
+        known.flags.writeable = False
+    return known
+
+
 class ConstantPool:
     """The constants that calls use, once per layout; equal data share an array."""
 
@@ -69,7 +84,7 @@ class ConstantPool:
         layout = (name, tag, groups)
         if layout not in self._by_layout:
             assert value.data is not None
-            data = pack(tag, value.data, groups) if tag else value.data.reshape(-1)
+            data = _packed(tag, value, groups) if tag else value.data.reshape(-1)
             dtype = DType.of(data.dtype)
             key = (dtype, data.tobytes())
             owner, other = self.shared.get(key, ("", None))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 
@@ -27,6 +29,8 @@ _PUSHED = re.compile(r"^ ?\*? ?stack (\d+)\b", re.MULTILINE)
 _ASSEMBLY = re.compile(r"^static EK_ASSEMBLY \w+ \*?(\w+)\(", re.MULTILINE)
 _SCRATCH = re.compile(r"(?<!\bscratch)(,\s*const struct EK_STRUCT \*p\);)")  # unless it has some
 _MEETING = re.compile(r"\bEK_RESTRICT (?=(?:x|y|image)\b)")
+# Kernels by the content of their calls, within `selected_once`.
+_SELECTED: ContextVar[dict[tuple[object, ...], Variant] | None] = ContextVar("_SELECTED", default=None)
 
 
 @dataclass(frozen=True)
@@ -117,8 +121,26 @@ def variant_of(call: Call, target: Target) -> Variant:
     """The kernel file for a call on a target: the one that was selected before, if any."""
     if call.file:
         return variant_named(call.file, (instance_name(call), call.kernel))
+    known = _SELECTED.get()
+    key = () if known is None else (*call.content, target.core, target.isa)
+    if known is not None and key in known:
+        return known[key]
     found, operands = candidates(call, target)
-    return cheapest(call, found, target, operands)
+    variant = cheapest(call, found, target, operands)
+    if known is not None:
+        known[key] = variant
+    return variant
+
+
+@contextmanager
+def selected_once() -> Iterator[None]:
+    """Within it, calls of the same content take the same kernel, which is selected once: for a model that is
+    planned several times. Outside nothing is kept, as benchmarks and tests select other kernels in turn."""
+    token = _SELECTED.set({})
+    try:
+        yield
+    finally:
+        _SELECTED.reset(token)
 
 
 def candidates(call: Call, target: Target) -> tuple[Sequence[Variant], Sequence[str]]:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from hashlib import sha256
 
 from edgekit.codegen.kernels import contracts
 from edgekit.codegen.kernels.kernel_files import Variant
@@ -206,7 +205,8 @@ def row_axis(layer: LoweredLayer, target: Target) -> RowAxis | None:
     asked = layer.asked
     if not isinstance(call, Call) or asked is None or layer.guards:
         return None
-    return _axis(_Cut((*_content(asked), *_content(call)), target, asked, call))
+    names = tuple(arg.name for arg in (*asked.args, *call.args))
+    return _axis(_Cut((names, *asked.content, *call.content), target, asked, call))
 
 
 @dataclass(frozen=True)
@@ -218,15 +218,6 @@ class _Cut:
     target: Target
     asked: Call = field(compare=False)
     call: Call = field(compare=False)
-
-
-def _content(call: Call) -> Iterator[object]:
-    """All of a call, with digests in place of constants."""
-    yield repr(replace(call, args=()))
-    for arg in call.args:
-        data = arg.value.data
-        digest = None if data is None else sha256(data.tobytes()).digest()
-        yield arg.name, arg.note, arg.type, digest
 
 
 @lru_cache(maxsize=256)

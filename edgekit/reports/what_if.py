@@ -14,7 +14,7 @@ import numpy as np
 
 from edgekit.codegen.cost import instructions
 from edgekit.codegen.kernels.expressions import WEIGHT_LIMIT
-from edgekit.codegen.kernels.sources import instance_of, variant_of
+from edgekit.codegen.kernels.sources import instance_of, selected_once, variant_of
 from edgekit.codegen.lowering.lower import NO_LIMITS, WeightLimits
 from edgekit.codegen.memory.sharing import Ports
 from edgekit.codegen.printing.render import Optimize
@@ -86,8 +86,20 @@ def changes(
     """What each change does to a library with such limits of weights. What cannot be done is left out."""
     if not wanted:
         return {}
+    with selected_once():
+        return dict(_planned(graph, target, wanted, optimize, ports, limits))
+
+
+def _planned(
+    graph: Graph,
+    target: Target,
+    wanted: Sequence[Wanted],
+    optimize: Optimize,
+    ports: Ports,
+    limits: WeightLimits,
+) -> Iterator[tuple[Wanted, Change]]:
     program, network = compile_graph(graph, target, ports, limits), Network.of(graph)
-    before, found = Costs.of(program, optimize), {}
+    before = Costs.of(program, optimize)
     for result, kind in dict.fromkeys(wanted):
         if kind == "kernel":
             planned = ((what, graph, other) for what, other in _other_kernel(program, result))
@@ -95,8 +107,7 @@ def changes(
             planned = ((what, other, limits) for what, other in VARIANTS[kind](network, result, target))
         for what, other, kept in planned:
             changed = compile_graph(other, target, ports, kept)
-            found[result, kind] = before.change_to(Costs.of(changed, optimize), what)
-    return found
+            yield (result, kind), before.change_to(Costs.of(changed, optimize), what)
 
 
 def _other_kernel(program: Program, result: str) -> Iterator[tuple[str, WeightLimits]]:

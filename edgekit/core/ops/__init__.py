@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import ClassVar
 
@@ -93,6 +93,12 @@ class Call:
         groups = self.params.get("groups", 1)
         assert isinstance(groups, int)
         return groups
+
+    @property
+    def content(self) -> tuple[object, ...]:
+        """All that a kernel is selected by: digests stand in place of constants."""
+        operands = (each for arg in self.args for each in (arg.type, arg.note, arg.value.digest))
+        return repr(replace(self, args=())), *operands
 
 
 @dataclass(frozen=True)
