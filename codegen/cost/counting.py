@@ -94,8 +94,8 @@ def count(
         if done.code or not found:
             raise EdgeKitError("E0602", f"the emulator did not count ({done.code})\n{done.words}")
         numbers = [int(number) for number in parts.read_text().split()] if parts.exists() else []
-    loaded = len(numbers) - len(watched)
-    return Counts(int(found[1]), tuple(numbers[:loaded]), tuple(numbers[loaded:]))
+    of_parts = len(numbers) - len(watched)
+    return Counts(int(found[1]), tuple(numbers[:of_parts]), tuple(numbers[of_parts:]))
 
 
 def _entries(marked: Sequence[str], at: Mapping[str, int]) -> Iterator[int]:

@@ -43,9 +43,11 @@ def loaded_bytes(planned: _Planned) -> int | None:
     total = 0.0
     for weights in WEIGHTS:
         size = weight_bytes(variant, call, operands, weights)
-        if size and weights not in variant.loads:
+        if not size:
+            continue
+        if weights not in variant.loads:
             return None
-        for block, count in planned.rows.calls if size and planned.rows else ((call, 1),) * bool(size):
+        for block, count in planned.rows.calls if planned.rows else ((call, 1),):
             total += count * size * variant.loads[weights].exactly(block, values(variant.counts, block))
     return round(total)
 

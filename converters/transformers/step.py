@@ -20,9 +20,9 @@ _CHUNK = 64  # tokens that a run of a model with sliding windows may take, unles
 _MAX_CACHES = 1 << 30  # bytes, unless the user says how many positions
 
 
-def one_step(title: str, weights: Weights, bindings: Bindings, source: Source, sources: int = 0) -> Graph:
-    """Tokens and the position of the first one in, logits out. Where there are `sources`, an encoder has
-    read up to so many tokens, or frames."""
+def one_step(title: str, weights: Weights, bindings: Bindings, source: Source, room: int = 0) -> Graph:
+    """Tokens and the position of the first one in, logits out. `room`: how many tokens a source has at
+    most, which an encoder has read; 0 for models without one."""
     config = replace(weights.config, tied=weights.are_tied())
     builder = weights.builder
     inputs = [
@@ -34,7 +34,7 @@ def one_step(title: str, weights: Weights, bindings: Bindings, source: Source, s
     bindings.check(inputs)
     token, position = (Tensor(builder, key) for key in inputs)
     parts = builder, config, weights, rooms, token, position
-    decoder = CrossDecoder(*parts, room=sources) if sources else Decoder(*parts)
+    decoder = CrossDecoder(*parts, room=room) if room else Decoder(*parts)
     logits = decoder.logits(kept)
     weights.check_all_used()
     return named_graph(builder, title, inputs, [("logits", logits)], {}, source, decoder.caches)

@@ -12,6 +12,14 @@ struct ek_sums {
     int32_t *end;
 };
 
+/* The products of one of four cells with its weights, added to the sums. */
+#define EK_CELL_PRODUCTS(at)                                                                                 \
+    cell = four[at];                                                                                         \
+    s0 += cell * w[4 * (at)];                                                                                \
+    s1 += cell * w[4 * (at) + 1];                                                                            \
+    s2 += cell * w[4 * (at) + 2];                                                                            \
+    s3 += cell * w[4 * (at) + 3];
+
 /* Biases and the products of all cells, whole fours, with the weights of outputs; w holds four of each cell. */
 static EK_SHARED void ek_sums_of_cells(
     const uint8_t *x, const uint8_t *end, const uint8_t *w, struct ek_sums *p)
@@ -21,26 +29,11 @@ static EK_SHARED void ek_sums_of_cells(
         uint32_t s0 = (uint32_t)b[0] - less, s1 = (uint32_t)b[1] - less;
         uint32_t s2 = (uint32_t)b[2] - less, s3 = (uint32_t)b[3] - less;
         for (const uint8_t *four = x; four != end; four += 4, w += 16) {
-            uint32_t cell = four[0];
-            s0 += cell * w[0];
-            s1 += cell * w[1];
-            s2 += cell * w[2];
-            s3 += cell * w[3];
-            cell = four[1];
-            s0 += cell * w[4];
-            s1 += cell * w[5];
-            s2 += cell * w[6];
-            s3 += cell * w[7];
-            cell = four[2];
-            s0 += cell * w[8];
-            s1 += cell * w[9];
-            s2 += cell * w[10];
-            s3 += cell * w[11];
-            cell = four[3];
-            s0 += cell * w[12];
-            s1 += cell * w[13];
-            s2 += cell * w[14];
-            s3 += cell * w[15];
+            uint32_t cell;
+            EK_CELL_PRODUCTS(0)
+            EK_CELL_PRODUCTS(1)
+            EK_CELL_PRODUCTS(2)
+            EK_CELL_PRODUCTS(3)
         }
         p->to[0] = (int32_t)s0;
         p->to[1] = (int32_t)s1;
