@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 TERMINAL = ROOT / "docs" / "assets" / "terminal.svg"
 REPORT = ROOT / "docs" / "assets" / "report.png"
 MODEL = ROOT / "examples" / "keywords"
-REPORT_SIZE = (1200, 1000)
+REPORT_SIZE = (1200, 880)
 
 COLUMNS, ROWS = 100, 22
 WIDTH, HEIGHT, LEFT, TOP, LINE = 800, 460, 16, 44, 18
@@ -115,7 +115,7 @@ def shape(svg: str) -> list[str]:
 
 
 def photograph(folder: Path) -> None:
-    """The report of the library that the commands built, with a layer chosen."""
+    """The report of the library that the commands built, down to its advice."""
     page = folder / "report.html"
     command = [sys.executable, "-P", "-m", "edgekit", "report", "model.ek"]
     options = ["--target", "cortex-m4", "-o", page.name]
@@ -125,11 +125,6 @@ def photograph(folder: Path) -> None:
         *("chromium", "--headless", "--no-sandbox", "--hide-scrollbars"),
         *(f"--window-size={width},{height}", f"--screenshot={REPORT}"),
     ]
-    # A layer in the address would be chosen, but the page would also go down to its row.
-    from_address, chosen = "choose(location.hash.slice(1))", 'choose("layer-4")'
-    text = page.read_text(encoding="utf-8").replace(f"if (location.hash) {from_address}", chosen)
-    assert chosen in text, f"reports do not call {from_address} any more"
-    page.write_text(text, encoding="utf-8")
     subprocess.run([*chromium, page.as_uri()], check=True, capture_output=True)
 
 
