@@ -71,6 +71,8 @@ class Quantization:
     calibrate: str
     samples: int
     held_out: int
+    measured: int  # samples that the quality of outputs is of
+    layers_measured: int  # samples that of layers is of: fewer where their values do not fit
     layers: tuple[QuantizedLayer, ...]
     outputs: Mapping[str, float]  # signal to noise in dB, of what goes into a softmax that ends the model
     verdict: Verdict
@@ -137,7 +139,11 @@ def describe(
     if measure.only is not None:
         some = measure.on_some(fitting, measure.budget, keeps_all=True)
         best = some.trial(best.quantized)
-    layers = tuple(_layers(graph, ranges, some, replace(found, trial=best)))
+    results = [name for node in graph.nodes if (name := node.outputs[0]) in best.quantized.names]
+    ratios = {name: some.of(best, name) for name in results if some.samples}
+    if some is not measure:  # one figure for an output, here and among the layers
+        ratios |= {name: measure.of(found.trial, name) for name in measure.measured_parts()}
+    layers = tuple(_layers(graph, ranges, ratios, found))
     warnings = []
     # In a model of floats floats are no surprise, and neither are they where a gate asked for them.
     floats = [
@@ -161,6 +167,8 @@ def describe(
         calibrate=settings.calibrate if ranges else "",
         samples=len(measure.samples),
         held_out=len(measure.samples),
+        measured=len(measure.samples),
+        layers_measured=len(some.samples),
         layers=layers,
         outputs={name: measure.output(found.trial, name) for name in measure.scores if measure.samples},
         verdict=found.verdict,
@@ -315,9 +323,9 @@ def _bytes(value: Value) -> int:
 
 
 def _layers(
-    graph: Graph, ranges: Mapping[str, str], measure: Measure, found: Mixed
+    graph: Graph, ranges: Mapping[str, str], ratios: Mapping[str, float], found: Mixed
 ) -> Iterable[QuantizedLayer]:
-    best, made = found.trial, found.trial.quantized
+    made = found.trial.quantized
     settled, arriving = given(graph), raw_bytes(graph)
     for node in graph.nodes:
         name = node.outputs[0]
@@ -333,6 +341,6 @@ def _layers(
             scale=quant.scale[0] if quant else None,
             zero=quant.zero[0] if quant else None,
             range=method if quant and name not in settled else "",
-            sqnr_db=measure.of(best, name) if name in made.names and measure.samples else math.nan,
+            sqnr_db=ratios.get(name, math.nan),
             sensitivity_db=found.sensitivity.get(name),
         )

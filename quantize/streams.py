@@ -69,6 +69,7 @@ def _attempt(
     return made, replace(
         report,
         held_out=0,
+        measured=len(measure.samples),
         outputs={name: measure.output(trial, name) for name in measure.scores},
         verdict=verdict,
         states_before=before,

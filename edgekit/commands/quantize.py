@@ -35,7 +35,7 @@ from edgekit.core.errors import EdgeKitError, Exit
 from edgekit.core.files import unlinked
 
 PANEL = Panel.SMALLER
-_REPORTED = 16  # calibration samples that the report is made on
+_REPORTED = 16  # calibration samples on which a report looks at each layer alone
 
 
 class Calibrate(StrEnum):
@@ -213,9 +213,7 @@ def quantize(
     api.save(made, path)
     if distance:
         names = [Path(model).name, Path(path).name]
-        pages.save(
-            Path(report), comparison_page.render(distance, names, found.warnings, words.quality(found))
-        )
+        pages.save(Path(report), comparison_page.render(distance, names, found.warnings, found))
     emit("quantize", words.Quantized(path, found), words.quantization(path, found), json)
     note_left_open(model, graph)
     if dtype != chosen.dtype:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from edgekit.comparison.difference import (
     Difference,
@@ -15,6 +15,7 @@ from edgekit.comparison.difference import (
 )
 from edgekit.comparison.histogram import Histogram
 from edgekit.core import quality
+from edgekit.quantize.outcome import Quantization
 from edgekit.reports import pages
 from edgekit.reports.pages import Cell, bar, number, percent
 
@@ -32,16 +33,18 @@ def render(
     found: Difference,
     names: Sequence[str],
     told: Sequence[str] = (),
-    quality: Mapping[str, str] | None = None,
+    known: Quantization | None = None,
 ) -> str:
-    """The page. `names` are those of both models. Of quantization, `told` are its warnings, and `quality` is
-    what it measured at the outputs, on more samples than layers are compared on."""
+    """The page. `names` are those of both models. Of quantization, `told` are its warnings, and `known` is
+    what it measured, on more samples than these: so the page has the figures of the command."""
+    facts, repeated = _facts(found, known), _repeated(found.layers)
+    if known and not known.states_before:
+        found = _as_measured(found, known)
     top = _top(found.layers)
-    repeated = _repeated(found.layers)
     return pages.render(
         "difference.html.j2",
         title=" and ".join(names),
-        facts=_facts(found, quality or {f"output {d.name}": decibels(d.sqnr_db) for d in found.outputs}),
+        facts=facts,
         warnings=[*told, *range_warnings(found.layers)] if told else found.warnings,
         rows=[
             _row(layer, top, i < _MAX_DRAWN, layer.place in repeated) for i, layer in enumerate(found.layers)
@@ -64,18 +67,36 @@ def _repeated(layers: Sequence[LayerDifference]) -> set[int]:
     return repeated
 
 
-def _facts(found: Difference, quality: Mapping[str, str]) -> list[tuple[str, str]]:
+def _as_measured(found: Difference, known: Quantization) -> Difference:
+    """With the errors that quantization measured, which accumulate."""
+    ratios = {layer.name: layer.sqnr_db for layer in known.layers if not math.isnan(layer.sqnr_db)}
+    layers = (replace(layer, sqnr_db=ratios.get(layer.name, layer.sqnr_db)) for layer in found.layers)
+    return replace(found, layers=tuple(layers))
+
+
+def _facts(found: Difference, known: Quantization | None) -> list[tuple[str, str]]:
     """What the page says first."""
-    facts = [*quality.items()]
+    facts = [(f"output {d.name}", decibels(d.sqnr_db)) for d in found.outputs]
+    if known:
+        on = _measured_on(known.measured, known)
+        facts = [(f"output {name}", f"{decibels(ratio)}, {on}") for name, ratio in known.outputs.items()]
     worst = max(found.layers, key=lambda layer: layer.noise_share or 0.0, default=None)
     if worst and worst.noise_share:
         facts.append(("culprit", f"{worst.noise_share:.0%} of the noise: {shown_name(worst)}"))
     before, after = found.weight_bytes
     facts.append(("weights", f"{before:,} B to {after:,} B" + (f", {after / before:.0%}" if before else "")))
-    facts.append(("compared", f"{_count(len(found.layers), 'layer')} on {_count(found.samples, 'sample')}"))
+    compared = f"{_count(len(found.layers), 'layer')} on {_count(found.samples, 'sample')}"
+    if known and not known.states_before and known.layers_measured != found.samples:
+        compared += f", accumulated errors {_measured_on(known.layers_measured, known)}"
+    facts.append(("compared", compared))
     if found.unmatched:
         facts.append(("without counterpart", _count(found.unmatched, "result")))
     return facts
+
+
+def _measured_on(count: int, known: Quantization) -> str:
+    are_held_out = 0 < known.held_out < known.samples
+    return f"on {_count(count, 'sample')}" + " held out" * are_held_out
 
 
 def _count(number: int, what: str) -> str:
@@ -87,6 +108,7 @@ class _Row:
     """One layer as the table shows it."""
 
     layer: LayerDifference
+    name: str
     number: int
     format: str
     details: str
@@ -153,6 +175,7 @@ def _row(layer: LayerDifference, top: float, drawn: bool, is_repeated: bool) -> 
     share, clipped = layer.noise_share, layer.clipped
     return _Row(
         layer=layer,
+        name=shown_name(layer),
         number=layer.place + 1,
         format=layer.format,
         details=", ".join(details),

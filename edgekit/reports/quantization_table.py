@@ -32,6 +32,7 @@ class Quantized:
     plot_size: ClassVar[tuple[str, str]] = (number(120.0), number(34.0))
 
     name: str
+    result: str
     layer: int | None  # in the library; None: it became part of another one
     format: str
     scale: str
@@ -63,7 +64,8 @@ def _rows(graph: Graph, calls: dict[str, int], measured: dict[str, LayerDifferen
         layer = measured.get(result)
         format = graph.type(result).dtype.value
         yield Quantized(
-            name=result,
+            name=node.origin or result,
+            result=result,
             layer=calls.get(result),
             format=format,
             scale="" if quant is None else _scale(quant),

@@ -197,6 +197,8 @@ def quantization(file: str, found: Quantization) -> list[str]:
         rows.append(("states", f"{size(found.states_after)} for each stream, {share:.0%} of {before}"))
     if found.calibrate:
         use = "steps of one stream" if found.states_before else f"{found.held_out} of them held out"
+        if found.measured < found.held_out:
+            use += f", {found.measured} measured"
         rows.append(("data", f"{_samples(found.samples)}, {use}, --calibrate {found.calibrate}"))
     rows += [
         ("input", f"{shortened(name)}  {seen.low:.4g} to {seen.high:.4g}, mean {seen.mean:.4g}")
@@ -235,13 +237,11 @@ def quantization(file: str, found: Quantization) -> list[str]:
     if moves := len(found.layers) - len(says):
         what = "layer only moves" if moves == 1 else "layers only move"
         lines += ["", f"{moves} further {what} what is in a row above"]
+    if found.states_before:
+        lines += ["", "SQNR of layers is that of single steps, with the states that floats have"]
+    elif found.layers_measured != found.measured:
+        lines += ["", f"SQNR of layers before the outputs is on {_samples(found.layers_measured)}"]
     return lines
-
-
-def quality(found: Quantization) -> dict[str, str]:
-    """The signal to noise of the outputs as quantization measured it, for a page."""
-    where = f"on {_samples(found.held_out)} held out" if found.held_out else f"on {_samples(found.samples)}"
-    return {f"output {name}": f"{decibels(db)}, {where}" for name, db in found.outputs.items()}
 
 
 def _saying(layers: Sequence[QuantizedLayer]) -> Iterator[QuantizedLayer]:

@@ -81,7 +81,8 @@ def test_the_page_says_what_the_json_says(cli: CommandLine, quantized: str) -> N
     for row, layer in zip(rows, layers, strict=True):
         number, name, op, format, noise, alone, accumulated, values, clipped, macs, size = row
         assert int(number["v"]) == layer["place"] + 1
-        assert (name["text"], op["text"], format["text"]) == (layer["name"], layer["op"], layer["format"])
+        shown = layer["origin"] or layer["name"]
+        assert (name["text"], op["text"], format["text"]) == (shown, layer["op"], layer["format"])
         assert float(noise["v"]) == layer["noise_share"]
         assert float(alone["v"]) == value(layer["alone_db"])
         assert float(accumulated["v"]) == value(layer["sqnr_db"])
@@ -89,6 +90,18 @@ def test_the_page_says_what_the_json_says(cli: CommandLine, quantized: str) -> N
         assert (int(macs["v"]), int(size["v"])) == (layer["macs"], layer["weight_bytes"])
         counts = layer["histogram"]["counts"]
         assert values["paths"].count("M") == sum(count > 0 for count in counts)
+
+
+def test_the_page_of_quantize_has_the_figures_of_the_command(cli: CommandLine) -> None:
+    line = ("quantize", "digits.onnx", "--data", "calib.npz", "--calibrate", "minmax", "--json")
+    found = cli.ok(*line, "--report", "page.html").json["quantization"]
+    page = Page(Path("page.html").read_text(encoding="utf-8"))
+    measured = {layer["origin"]: layer["sqnr_db"] for layer in found["layers"] if layer["op"] != "Reshape"}
+    shown = {row[1]["text"]: row[6] for row in page.body if row[2]["text"] not in ("Reshape", "input")}
+    assert shown.keys() == measured.keys()
+    assert all(float(shown[layer]["v"]) == ratio for layer, ratio in measured.items())
+    assert f"{shown['node_linear']['text']}, on 64 samples held out" in page.texts["dd"]
+    assert "10 layers on 16 samples, accumulated errors on 64 samples held out" in page.texts["dd"]
 
 
 def test_the_page_needs_nothing_else(cli: CommandLine, quantized: str) -> None:
