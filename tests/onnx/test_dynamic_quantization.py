@@ -185,6 +185,23 @@ def test_sums_that_float32_does_not_hold_are_integers(inputs: int, zero: int) ->
     assert layers == {(DynamicQuantizeDense, DType.S8) if inputs < 518 else (Dense, DType.S32)}
 
 
+@pytest.mark.parametrize("operator", ["MatMulInteger", "ConvInteger"])
+@pytest.mark.parametrize("inputs", [250, 301, 601])
+def test_sums_of_weights_of_nine_bits_are_exact(operator: str, inputs: int) -> None:
+    """Up to 255 times 255 a weight, beyond 2^24 from 259 inputs on."""
+    rng = np.random.default_rng(inputs)
+    weights = rng.integers(250, 256, (inputs, 3)).astype(np.uint8)
+    x = rng.integers(250, 256, (4, inputs)).astype(np.uint8)
+    is_matrix = operator == "MatMulInteger"
+    stored = weights if is_matrix else weights.T[..., None]
+    constants = {"w": stored, "xz": np.uint8(0), "wz": np.uint8(0)}
+    given = x if is_matrix else x.T[None]
+    net = model([node(operator, "x w xz wz", "y")], constants, inputs=[tensor("x", given.shape, 2)])
+    (y,) = simulate.run(imported(net), {"x": given}).values()
+    expected = x.astype(np.int32) @ weights.astype(np.int32)
+    np.testing.assert_array_equal(y, expected if is_matrix else expected.T[None])
+
+
 def _types(graph: Graph, node: Node) -> list[Type]:
     return [graph.type(name) for name in node.inputs]
 

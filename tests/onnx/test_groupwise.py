@@ -143,6 +143,16 @@ def test_halves(tmp_path: Path) -> None:
     assert matrices(graph) == {DType.S4}
 
 
+def test_graphics_processors_get_plain_weights_of_halves(tmp_path: Path) -> None:
+    """They have kernels for groups beside float32."""
+    for dtype, kept in ((np.float16, set()), (np.float32, {DType.S4})):
+        graph = converted(product(dtype=dtype, zeros="packed"), tmp_path)
+        wide = widened_weights(graph, only_integers=True)
+        assert matrices(wide) & {DType.S4} == kept
+        (before,), (after,) = (simulate.run(g, sample(product(dtype=dtype))).values() for g in (graph, wide))
+        np.testing.assert_allclose(after, before, rtol=0, atol=2e-3 * float(np.abs(before).max()))
+
+
 def test_zero_points_between_integers_make_plain_weights(tmp_path: Path) -> None:
     net = product(zeros="real")
     graph = converted(net, tmp_path)

@@ -6,6 +6,7 @@ import re
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -163,6 +164,41 @@ def test_weights_that_fit_into_signed_bytes_up_to_both_ends_are_a_layer(zero: in
     layers = [n for n in graph.nodes if isinstance(n.op, Dense) and graph.type(n.inputs[0]).quant]
     assert bool(layers) is fits
     assert distance(net, graph, [{"x": np.float32([[0, 5, 9], [-0.1, 12, 1]])}]) <= 0.1 * (1 + 1e-4)
+
+
+@pytest.mark.parametrize("late", ["ws", "wz", "w", "xs", "xz", "ys yz", "w ws wz xs xz ys yz"])
+@pytest.mark.parametrize(
+    "layer", ["QLinearConv x xs xz w ws wz ys yz", "QLinearMatMul w ws wz x xs xz ys yz"]
+)
+def test_parameters_that_come_at_run_time_give_the_same_numbers(layer: str, late: str) -> None:
+    rng = np.random.default_rng(9)
+    constants: dict[str, Any] = {
+        "xs": np.float32(0.05),
+        "xz": np.uint8(7),
+        "w": rng.integers(-100, 100, (5, 6)).astype(np.int8),
+        "ws": np.float32(0.01),
+        "wz": np.int8(3),
+        "ys": np.float32(0.02),
+        "yz": np.uint8(120),
+    }
+    operator, operands = layer.split(" ", 1)
+    shape = [1, 6, 4] if operator == "QLinearConv" else [6, 4]
+    if operator == "QLinearConv":
+        constants["w"] = constants["w"][..., None]
+    x = rng.integers(0, 256, shape).astype(np.uint8)
+    ports = [tensor("x", shape, TensorProto.UINT8)]
+    whole = imported(model([node(operator, operands, "y")], constants, inputs=ports))
+    given = {name: constants.pop(name) for name in late.split()}
+    ports += [
+        tensor(name, data.shape, onnx.helper.np_dtype_to_tensor_dtype(data.dtype))
+        for name, data in given.items()
+    ]
+    graph = imported(model([node(operator, operands, "y")], constants, inputs=ports))
+    (expected,), (found,) = (
+        simulate.run(g, {"x": x} | more).values() for g, more in ((whole, {}), (graph, given))
+    )
+    assert len(np.unique(expected)) > 5
+    assert np.abs(found.astype(int) - expected.astype(int)).max() <= 1
 
 
 def bytes_in_and_out(zero: int) -> ModelProto:

@@ -1,6 +1,7 @@
 """Layers whose outputs are read in slices become layers of these."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -77,6 +78,17 @@ def test_each_slice_has_its_layer(cut: Callable[[Net], list[str]]) -> None:
     assert "Slice" not in kinds(after)
     assert_same(graph, after, 1e-6)
     assert split_layers(after) is after
+
+
+def test_each_node_says_which_one_of_the_model_it_is_of() -> None:
+    graph = made(of_heads)
+    named = replace(graph, nodes=tuple(replace(node, origin=node.outputs[0]) for node in graph.nodes))
+    layer = next(node.origin for node in named.nodes if isinstance(node.op, Dense))
+    after = split_layers(named)
+    for node in after.nodes:
+        is_layer = isinstance(node.op, Dense)
+        assert node.origin == layer if is_layer else node.origin in graph.outputs
+    assert [node.origin for node in map(after.producer, after.outputs) if node] == list(graph.outputs)
 
 
 @pytest.mark.parametrize("cut", CUT)

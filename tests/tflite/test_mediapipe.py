@@ -97,20 +97,22 @@ def argmax_pool(rng: Rng) -> Case:
     return made("MaxPoolingWithArgmax2D", [x], [y, cells], options)
 
 
-def argmax_pool_with_borders(rng: Rng) -> Case:
-    """SAME at a stride of 2: places count from the corner of the window, be it outside of the image."""
+def argmax_pool_of_overlapping_windows(rng: Rng) -> Case:
+    """Places count from the corner of the window, be it outside of the image."""
     torch = require_module("torch")
-    k, h, w = int(rng.integers(3, 6)), int(rng.integers(5, 9)), int(rng.integers(5, 9))
-    x = normal(rng, 1, h, w, 2)
-    pads = [max((-(-n // 2) - 1) * 2 + k - n, 0) for n in (h, w)]
-    (top, bottom), (left, right) = ((p // 2, p - p // 2) for p in pads)
+    size, kernel = rng.integers(5, 9, 2), rng.integers(2, 6, 2)
+    strides, padding = rng.integers(1, kernel + 1), int(rng.integers(1, 3))
+    x = normal(rng, 1, *size, 2)
+    beyond = np.maximum((-(-size // strides) - 1) * strides + kernel - size, 0) * (padding == SAME)
+    (top, left), (bottom, right) = beyond // 2, beyond - beyond // 2
     image = torch.from_numpy(x.transpose(0, 3, 1, 2).copy())
     framed = torch.nn.functional.pad(image, (left, right, top, bottom), value=-np.inf)
-    y, at = torch.nn.functional.max_pool2d(framed, k, 2, return_indices=True)
+    windows = (tuple(map(int, numbers)) for numbers in (kernel, strides))
+    y, at = torch.nn.functional.max_pool2d(framed, *windows, return_indices=True)
     y, at = (a.numpy().transpose(0, 2, 3, 1) for a in (y, at))
-    rows = at // framed.shape[3] - 2 * np.arange(at.shape[1])[:, None, None]
-    cells = rows * k + at % framed.shape[3] - 2 * np.arange(at.shape[2])[:, None]
-    options = struct.pack("<6i", SAME, 2, 2, k, k, 1)
+    rows = at // framed.shape[3] - strides[0] * np.arange(at.shape[1])[:, None, None]
+    cells = rows * kernel[1] + at % framed.shape[3] - strides[1] * np.arange(at.shape[2])[:, None]
+    options = struct.pack("<6i", padding, *strides[::-1], *kernel[::-1], 1)
     expected = [np.maximum(y, 0), cells.astype(np.float32) + np.float32(0.1)]
     return made("MaxPoolingWithArgmax2D", [x], expected, options)
 
@@ -283,7 +285,7 @@ KINDS: dict[str, Callable[[Rng], Case]] = {
     for f in (
         transposed_convolution,
         argmax_pool,
-        argmax_pool_with_borders,
+        argmax_pool_of_overlapping_windows,
         unpool,
         landmarks,
         older_landmarks,
@@ -375,6 +377,17 @@ REFUSED = {
     "E0401 a crop of [0, 4]": Operator(
         "TransformTensorBilinear", [IMAGE, MATRIX], [IMAGE], custom=packed(output_height=0, output_width=4)
     ),
+    **{
+        f"E0401 a crop of {size} from {image}": Operator(
+            "TransformTensor", [floats(*shape), MATRIX], [IMAGE], custom=packed(output_size=size)
+        )
+        for size, image, shape in (
+            ([4, 4], "f32[4,4,2]", (4, 4, 2)),
+            ([4, 4], "f32[2,4,4,2]", (2, 4, 4, 2)),
+            ([4, 4, 4], "f32[1,4,4,2]", (1, 4, 4, 2)),
+            ([4, 4], "f32[1,4,0,2]", (1, 4, 0, 2)),
+        )
+    },
     "E0203 another way than bilinear": Operator(
         "TransformTensor", [IMAGE, MATRIX], [IMAGE], custom=packed(mode="nearest", output_size=[4, 4])
     ),

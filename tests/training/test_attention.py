@@ -6,13 +6,18 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from support.nets import Net
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 import edgekit.torch as ek
 from edgekit import EdgeKitError
 from edgekit.core import simulate
+from edgekit.core.ops.arithmetic import Mul
+from edgekit.core.ops.gather import Gather
+from edgekit.core.ops.reshape import Reshape
 from edgekit.core.passes.batches import batched
+from edgekit.core.types import DType, Type
 
 STEPS, FEATURES, WIDTH, CLASSES = 5, 3, 8, 2
 
@@ -106,6 +111,20 @@ def test_samples_in_front_are_those_one_by_one(model: nn.Module) -> None:
     for output in graph.outputs:
         expected = np.concatenate([found[output] for found in alone])
         np.testing.assert_allclose(many[output], expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_each_sample_in_front_reads_its_own_rows(axis: int) -> None:
+    net = Net()
+    x = net(Reshape((4, 3)), net.x(1, 4, 3))
+    net.inputs.append(net.input("index", Type(DType.S32, (1, 4, 3))))
+    index = net(Reshape((4, 3)), "index")
+    graph = net.done(net(Mul(), net(Reshape((1, 4, 3)), net(Gather(axis), x, index)), 2.0))
+    rng = np.random.default_rng(2)
+    rows = rng.standard_normal((5, 4, 3)).astype(np.float32)
+    places = rng.integers(0, (4, 3)[axis], (5, 4, 3)).astype(np.int32)
+    many = simulate.run(batched(graph, 5, in_front=True), {"x": rows, "index": places})[graph.outputs[0]]
+    np.testing.assert_array_equal(many, 2 * np.take_along_axis(rows, places, axis + 1))
 
 
 def test_a_loader_is_no_example(loader: DataLoader[tuple[torch.Tensor, ...]]) -> None:

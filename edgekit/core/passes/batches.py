@@ -239,8 +239,6 @@ def _behind_samples(op: Op, is_wide: Sequence[bool], count: int) -> Op:
             return replace(op, perm_a=a, perm_b=b)
         case Reduce():
             return replace(op, axes=tuple(axis + 1 for axis in op.axes))
-        case Gather() if not is_wide[0]:  # a table
-            return op
     along: Any = op  # an axis, as Concat, TopK and others
     if isinstance(getattr(along, "axis", None), int):
         return cast(Op, replace(along, axis=along.axis + 1))
