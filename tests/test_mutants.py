@@ -141,6 +141,30 @@ def test_tests_that_go_on_as_few_do_come_first(tmp_path: Path) -> None:
     assert names == ["tests/readers/t.py::refused", "tests/readers/t.py::a", "tests/readers/t.py::b"]
 
 
+def test_a_record_lasts_as_lines_move(tmp_path: Path) -> None:
+    """Tests of a line are those of this line before; of a new one, those of the line before it."""
+    old = "def a():\n    return 1\ndef b():\n    return 2\n"
+    (tmp_path / "reader.py").write_text(old)
+    state = digest(tmp_path / "reader.py")
+    tests = {f"tests/readers/t.py::{name}": [1.0, True, 0.0] for name in ("of_a", "of_b")}
+    lines = {"reader.py": {"2": [0], "4": [1]}}
+    (tmp_path / "record").mkdir()
+    (tmp_path / "record" / "t.json").write_text(
+        json.dumps({"tests": tests, "lines": lines, "sources": {"reader.py": state}})
+    )
+    (tmp_path / "record" / "other.json").write_text(json.dumps({"tests": {}, "lines": {}, "sources": {}}))
+    (tmp_path / "reader.py").write_text(f"# new\n{old.replace('return 2', 'return 3')}    # more\n")
+
+    def found(line: int) -> list[str]:
+        tests = Related(tmp_path, tmp_path / "record").of_lines("reader.py", line, line)
+        return [test.name.partition("::")[2] for test in tests]
+
+    assert found(3) == ["of_a", "of_b"]  # the text that was recorded is not known
+    (tmp_path / "record" / "sources").mkdir()
+    (tmp_path / "record" / "sources" / state).write_text(old)
+    assert [found(line) for line in (2, 3, 4, 5, 6)] == [[], ["of_a"], [], ["of_b"], ["of_b"]]
+
+
 def test_users_of_a_function_of_a_header() -> None:
     lines = (ROOT / "runtime_c/include/edgekit/math/fixed.h").read_text().splitlines()
     line = 1 + next(i for i, text in enumerate(lines) if "ek_leading_zeros" in text)

@@ -15,8 +15,9 @@ import sys
 import time
 import tomllib
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from functools import cached_property
 from itertools import zip_longest
 from math import ceil, inf
@@ -150,6 +151,10 @@ class Recorder:
             self._name(f): sorted(index[t] for t in ts if t in index) for f, ts in self.kernels.items()
         }
         sources = {name: digest(self.tree / name) for name in [*lines, *kernels]}
+        for name, text in sources.items():
+            if not (copy := _copy_of(path.parent, text)).exists():
+                copy.parent.mkdir(exist_ok=True)
+                copy.write_bytes((self.tree / name).read_bytes())
         record = {"state": state, "tests": self.tests, "lines": lines, "kernels": kernels, "sources": sources}
         path.write_text(json.dumps(record))
 
@@ -214,6 +219,7 @@ class Related:
 
     def __init__(self, tree: Path, folder: Path) -> None:
         self.tree, self.folder = tree, folder
+        self._then: dict[tuple[str, str], dict[int, int]] = {}
 
     @cached_property
     def _records(self) -> list[Any]:
@@ -226,28 +232,40 @@ class Related:
         return self.of_lines(mutant.file, *mutant.edit.tested)
 
     def of_lines(self, file: str, first: int, last: int) -> list[Test]:
-        """Tests that run one of these lines; all that run the file, where it has changed since. Those that go
-        on as few do take turns with the others: most of a reader's tests, say, pass by what it refuses."""
+        """Tests that run one of these lines, or ran what was there when recorded. Those that go on as few do
+        take turns with the others: most of a reader's tests, say, pass by what it refuses."""
         found: list[Test] = []
         ways: dict[bool, set[str]] = {True: set(), False: set()}  # do they run the next line?
         behind = min((line for line in self._run_lines(file) if line > last), default=0)
         for each in self._records:
-            same = each["sources"].get(file) == digest(self.tree / file)
             lines = each["lines"].get(file, {})
-            hits = [ids for line, ids in lines.items() if not same or first <= int(line) <= last]
+            then = self._recorded(file, each["sources"].get(file, ""))
+            wanted, next = {then.get(line) for line in range(first, last + 1)}, then.get(behind, 0)
+            hits = [ids for line, ids in lines.items() if not then or int(line) in wanted]
             some = _tests(each, {i for ids in hits for i in ids})
-            on = {test.name for test in _tests(each, set(lines.get(str(behind), ())))}
+            on = {test.name for test in _tests(each, set(lines.get(str(next), ())))}
             for test in some:
                 ways[test.name in on].add(test.name)
             found += some
         rare = min((way for way in ways.values() if way), key=len, default=set())
         return _in_turns(ordered(found, file), rare)
 
+    def _recorded(self, file: str, state: str) -> Mapping[int, int]:
+        """For each line of a file the one that it was in the copy that the record keeps; for a changed line
+        one that was in its place, for a new one that before it. Nothing without a copy."""
+        if (file, state) not in self._then:
+            now, copy = self.tree / file, _copy_of(self.folder, state)
+            self._then[file, state] = _moved(copy, now) if copy.is_file() or state == digest(now) else {}
+        return self._then[file, state]
+
     def _run_lines(self, file: str) -> set[int]:
         """Lines that some test runs, of the file as it is."""
-        now = digest(self.tree / file)
-        records = [each for each in self._records if each["sources"].get(file) == now]
-        return {int(line) for each in records for line in each["lines"].get(file, ())}
+        found = set[int]()
+        for each in self._records:
+            run = each["lines"].get(file, {})
+            then = self._recorded(file, each["sources"].get(file, ""))
+            found |= {line for line, old in then.items() if str(old) in run}
+        return found
 
     def of_file(self, file: str) -> list[Test]:
         """All tests of a test file."""
@@ -269,6 +287,19 @@ class Related:
             families = {_family(names[i]) for i in each["kernels"].get(file, ())}
             found += _tests(each, {i for i, name in enumerate(names) if _family(name) in families})
         return found
+
+
+def _copy_of(folder: Path, state: str) -> Path:
+    """A file as it was recorded, by its digest."""
+    return folder / "sources" / state
+
+
+def _moved(old: Path, new: Path) -> dict[int, int]:
+    """The lines of a file, and which those were in an older one; an older one that is gone was the same."""
+    after = new.read_text(encoding="utf-8").splitlines()
+    before = old.read_text(encoding="utf-8").splitlines() if old.is_file() else after
+    parts = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
+    return {line + 1: max(1, min(a + line - c + 1, b)) for _, a, b, c, d in parts for line in range(c, d)}
 
 
 def _tests(record: Any, wanted: set[int]) -> list[Test]:
