@@ -19,6 +19,7 @@ from benchmarks.reliability import (
 from benchmarks.reliability.kernel_users import users
 from benchmarks.reliability.related_tests import Related, digest
 from benchmarks.reliability.verified_mutants import Result
+from benchmarks.results import table
 
 PYTHON = '''
     """Not this text: 1 < 2."""
@@ -213,10 +214,17 @@ def test_mutants_without_other_numbers_do_not_count() -> None:
     assert "| kernels | 9 | 5 | 3 | 1 | 75 % |" in verified_mutants.written(results, 7)
 
 
-def test_a_fresh_sample_names_what_it_was_judged_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_sample_is_added_to_those_of_the_page(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     place = workplace.Workplace(tmp_path, "tree", 5)
     monkeypatch.setattr(workplace, "commit", lambda: "abc12345")
     for i, verdict in enumerate(("killed", "slow", "survived", "untested")):
         place.keep(workplace.Result("readers", "README.md", "constant", 1, "", str(i), verdict, 3, "", 1.0))
-    text = mutation.fresh([*place.results().values()], 5)
-    assert "Of 4 mutants of the seed 5 on abc12345,\n50 % were detected: 2 killed" in text
+    page = tmp_path / "page.md"
+    monkeypatch.setattr(mutation, "RELIABILITY", page)
+    before = [("def67890", "29", "280", "211", "0", "69")]
+    header = ("commit", "seed", "mutants", "killed", "equivalent", "survived")
+    page.write_text(f"<!-- reliability.mutation -->\n{table(header, [*before, ['all'] * 6])}\n\n")
+    text = mutation.written([*place.results().values()], 5)
+    assert "Commit abc12345, seed 5: each mutant" in text
+    assert "| all | 4 | 2 | 0 | 2 | 50 % |" in text
+    assert "| abc12345 | 5 | 4 | 2 | 0 | 2 |\n| all |  | 284 | 213 | 0 | 71 |" in text

@@ -5,13 +5,12 @@ its line, as recorded once, are run in a process of their own until one fails. R
 that a run that was interrupted goes on where it ended:
 
     python -m benchmarks.reliability.mutation record            # which test runs which line; half an hour
-    python -m benchmarks.reliability.mutation run --count 400 --seed 17
-    python -m benchmarks.reliability.mutation run --again       # survivors, after tests were added
-    python -m benchmarks.reliability.mutation survivors         # their diffs, and the tests that saw them
-    python -m benchmarks.reliability.mutation run --count 280 --seed 41  # of which no survivor was read yet
-    python -m benchmarks.reliability.mutation write --fresh 41  # the table in docs/reliability.md
+    python -m benchmarks.reliability.mutation run --count 100 --seed 150  # a seed that the page does not have
+    python -m benchmarks.reliability.mutation write --seed 150      # the tables in docs/reliability.md
+    python -m benchmarks.reliability.mutation survivors --seed 150  # their diffs, and how many tests saw them
+    python -m benchmarks.reliability.mutation run --again --seed 150  # survivors, after tests were added
 
-A sample is fresh until its survivors are read, as those of seeds 17 and 29 were: draw another seed then.
+A sample is fresh until its survivors are read: it is written before, and the next one has another seed.
 Mutants that compute the same as the original are listed, each with its reason, in equivalent_mutants.toml.
 """
 
@@ -30,7 +29,7 @@ from pathlib import Path
 from benchmarks.reliability.mutants import AREAS, Mutant, drawn, sites
 from benchmarks.reliability.related_tests import Test, record, test_files, within
 from benchmarks.reliability.workplace import NOT_RUN, Result, Workplace
-from benchmarks.results import RELIABILITY, table, write_section
+from benchmarks.results import RELIABILITY, cumulated, table, write_section
 
 EQUIVALENT = Path(__file__).with_name("equivalent_mutants.toml")
 SECONDS = 100.0  # of recorded time that the tests of a mutant may take together: machines are busy then
@@ -124,44 +123,35 @@ class Score:
         return self.mutants - self.killed - self.equivalent
 
     @property
+    def counts(self) -> list[str]:
+        return [*map(str, (self.mutants, self.killed, self.equivalent, self.survived))]
+
+    @property
     def share(self) -> str:
         judged = self.mutants - self.equivalent
         return f"{100 * self.killed / judged:.0f} %" if judged else "-"
 
 
-def fresh(results: Sequence[Result], seed: int) -> str:
-    """On a sample for which no test was written."""
-    score = Score.of(results)
-    counts = (
-        f"{score.killed} killed, {score.equivalent} known to be equivalent, {score.survived} survived, of\n"
-        "which some may be equivalent, too"
-    )
-    commits = ", ".join(dict.fromkeys(r.commit for r in results if r.commit))
-    of = f" on {commits}" if commits else ""
-    return f"""
-The tests were improved on this very sample: tests were written for mutants that survived, and a mutant that
-was killed keeps this verdict as code moves. A second sample gives an unbiased rate: each of its mutants was
-judged once, and no test was written for it before. Of {score.mutants} mutants of the seed {seed}{of},
-{score.share} were detected: {counts}.
-"""
-
-
-def written(results: Sequence[Result], count: int, seed: int) -> str:
+def written(results: Sequence[Result], seed: int) -> str:
     """The section of docs/reliability.md."""
     rows = []
     for name in [*(area.name for area in AREAS), ""]:
         score = Score.of([r for r in results if name in ("", r.area)])
-        counts = score.mutants, score.killed, score.equivalent, score.survived
-        rows.append([name or "all", *map(str, counts), score.share])
-    head = ("area", "mutants", "killed", "equivalent", "survived", "killed, of those not equivalent")
-    whole = "" if len(results) >= count else f"So far, {len(results)} of {count} have been judged. "
+        rows.append([name or "all", *score.counts, score.share])
+    commits = ", ".join(dict.fromkeys(r.commit for r in results if r.commit))
+    samples = [[commits, str(seed), *score.counts]]
+    counts = ("mutants", "killed", "equivalent", "survived")
     return (
-        f"Seed {seed}: each mutant changes one place of the code, such as an operator, constant, default\n"
-        f"or branch, and is judged by at most {TESTS} tests that run the changed line, cheapest first, or\n"
-        f"families of tests that share a program. These took at most {SECONDS:.0f} seconds when they were\n"
-        "recorded; tests marked slow are left out. A mutant that does not terminate counts as killed.\n"
-        f"{whole}Equivalent mutants compute the same results;\n"
-        "`benchmarks/reliability/equivalent_mutants.toml` gives the reasons.\n\n" + table(head, rows)
+        f"Commit {commits}, seed {seed}: each mutant changes one place of the code, such as an operator,\n"
+        f"constant, default or branch, and is judged by at most {TESTS} tests that run the changed line,\n"
+        "cheapest first, or families of tests that share a program. These took at most\n"
+        f"{SECONDS:.0f} seconds when they were recorded; tests marked slow are left out. A mutant that\n"
+        "does not terminate counts as killed. No test had been written for a mutant of the sample, so\n"
+        "that the share holds for other changes. Equivalent mutants compute the same results;\n"
+        "`benchmarks/reliability/equivalent_mutants.toml` gives the reasons, and some that survived may\n"
+        "be equivalent, too.\n\n"
+        f"{table(('area', *counts, 'killed, of those not equivalent'), rows)}\n\nAll samples:\n\n"
+        f"{cumulated('reliability.mutation', ('commit', 'seed', *counts), samples, RELIABILITY)}"
     )
 
 
@@ -174,9 +164,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seed", type=int, default=17)
     parser.add_argument("--area", default="", help="judge mutants of areas whose name has a match")
     parser.add_argument("--again", action="store_true", help="judge survivors anew")
-    parser.add_argument(
-        "--fresh", type=int, help="write also of a sample that no test was written for: its seed"
-    )
     parser.add_argument("--only", default="", help="record test files whose name has a match of this pattern")
     parser.add_argument("--most", type=float, default=math.inf, help="record functions of so many seconds")
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "edgekit_mutation")
@@ -194,10 +181,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         case "survivors":
             print(survivors(place.results().values()))
         case "write":
-            text = written(list(place.results().values()), options.count, options.seed)
-            if options.fresh is not None:
-                other = Workplace(place.folder, tree, options.fresh)
-                text += "\n" + fresh(list(other.results().values()), options.fresh)
+            text = written(list(place.results().values()), options.seed)
             write_section("reliability.mutation", "Mutation testing", text, on=RELIABILITY)
 
 

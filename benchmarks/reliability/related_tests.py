@@ -30,7 +30,7 @@ from benchmarks.reliability.mutants import Mutant
 # Recorded folders: those whose tests run the mutated code in this process, or compile its kernels.
 FOLDERS = (
     *("passes", "frontends", "quantize", "onnx", "tflite", "runtime", "codegen", "ops", "kernels"),
-    *("tune", "training"),
+    *("tune", "training", "text", "cli"),
 )
 NODE_CASES = "benchmarks/reliability/node_cases.py"
 # What takes long to import; children of a process have what it has.
