@@ -1,5 +1,6 @@
 """StableHLO text: operators one by one in pretty and generic form, calls, open sizes, and what is refused."""
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 
@@ -302,21 +303,48 @@ CELLS: dict[str, Callable[[Array], Array]] = {
     "log_plus_one": lambda x: np.log1p(np.abs(x)),
     "log": lambda x: np.log(np.abs(x)),
     "rsqrt": lambda x: 1 / np.sqrt(np.abs(x)),
+    "square": np.square,
+    "negate": np.negative,
+    "abs": np.abs,
+    "sqrt": lambda x: np.sqrt(np.abs(x)),
+    "tanh": np.tanh,
+    "logistic": lambda x: 1 / (1 + np.exp(-x)),
+    "exponential": np.exp,
+    "optimization_barrier": lambda x: x,
+    "erf": np.vectorize(math.erf, otypes=[np.float32]),
+    "erfc": np.vectorize(math.erfc, otypes=[np.float32]),
 }
 
 
 @pytest.mark.parametrize("op", CELLS)
 def test_functions_of_single_cells(op: str, tmp_path: Path) -> None:
-    body = f"%a = stablehlo.abs %x : {T}\n" if op in ("log", "log_plus_one", "rsqrt") else ""
+    body = f"%a = stablehlo.abs %x : {T}\n" if op in ("log", "log_plus_one", "rsqrt", "sqrt") else ""
+    dialect = "chlo" if op in ("erf", "erfc", "square") else "stablehlo"
     x = 3 * X
-    made = graph(tmp_path, f"{body}%y = stablehlo.{op} %{'a' if body else 'x'} : {T}", T)
+    made = graph(tmp_path, f"{body}%y = {dialect}.{op} %{'a' if body else 'x'} : {T}", T)
     np.testing.assert_allclose(computed(made, x), CELLS[op](x), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("is_inverted", [False, True])
+def test_which_cells_are_finite(is_inverted: bool, tmp_path: Path) -> None:
+    to = T.replace("f32", "i1")
+    body = f"%{'p' if is_inverted else 'y'} = stablehlo.is_finite %x : ({T}) -> {to}\n"
+    body += f"%y = stablehlo.not %p : {to}" if is_inverted else ""
+    x = X.copy()
+    x[0, 0] = -np.inf, np.inf, np.nan, np.finfo(np.float32).max
+    found = computed(graph(tmp_path, body, to), x)
+    np.testing.assert_array_equal(found, np.isfinite(x) ^ is_inverted)
 
 
 OF_TWO: dict[str, tuple[str, Callable[[Array, Array], Array]]] = {
     "power": ("f32", lambda a, b: np.power(np.abs(a), b)),
     "maximum": ("f32", np.maximum),
     "minimum": ("f32", np.minimum),
+    "add": ("f32", np.add),
+    "subtract": ("f32", np.subtract),
+    "multiply": ("f32", np.multiply),
+    "divide": ("f32", np.divide),
+    "remainder": ("f32", np.fmod),
     "or": ("i32", np.bitwise_or),
     "xor": ("i32", np.bitwise_xor),
     "and": ("i32", np.bitwise_and),

@@ -287,4 +287,82 @@ CASES = (
         align_corners=True,
         expected=of_torch("grid_sample", _wide, rand(1, 4, 5, 2), "nearest", "border", True),
     ),
+    *(
+        case(kind, image, kernel_size=(3, 2), stride=(1, 2), padding=(1, 0), **more, expected=expected)
+        for image in (IMAGE, IMAGE[0])
+        for kind, more, expected in (
+            ("max_pool2d", {}, of_torch("max_pool2d", image, (3, 2), (1, 2), (1, 0))),
+            ("avg_pool2d", {}, of_torch("avg_pool2d", image, (3, 2), (1, 2), (1, 0))),
+            (
+                "avg_pool2d",
+                {"count_include_pad": False},
+                of_torch("avg_pool2d", image, (3, 2), (1, 2), (1, 0), count_include_pad=False),
+            ),
+            (
+                "avg_pool2d",
+                {"divisor_override": 4},
+                of_torch("avg_pool2d", image, (3, 2), (1, 2), (1, 0), divisor_override=4),
+            ),
+            ("im2col", {"dilation": (1, 2)}, of_torch("unfold", image, (3, 2), (1, 2), (1, 0), (1, 2))),
+        )
+    ),
+    *(
+        case(kind, x, kernel_size=(2,), stride=(1,), padding=(1,), expected=of_torch(kind, x, 2, 1, 1))
+        for x in (X, X[0])
+        for kind in ("max_pool1d", "avg_pool1d")
+    ),
+    case("linear", COLUMN, weight=rand(5, 4), bias=rand(5), expected=rand(5, 4) @ COLUMN + rand(5)),
+    case("linear", X, weight=COLUMN, expected=X @ COLUMN),
+    case("linear", X, weight=COLUMN, bias=np.float32(2), expected=X @ COLUMN + 2),
+    case("split", ROWS, split_size=(1, 4), dim=1, expected=[ROWS[:, :1], ROWS[:, 1:]]),
+    case("take_along_dim", ROWS, indices=_places, expected=ROWS.reshape(-1)[_places.reshape(-1)]),
+    case("repeat_interleave", X, repeats=3, expected=X.reshape(-1).repeat(3)),
+    *(
+        case("meshgrid", [rand(2), rand(3), rand(4)], indexing=order, expected=expected)
+        for order in ("ij", "xy")
+        for expected in [np.meshgrid(rand(2), rand(3), rand(4), indexing=order)]
+    ),
+    case("reshape_as", X, other=rand(4, 6), expected=X.reshape(4, 6)),
+    case("type_as", 3 * X, other=PLACES, expected=(3 * X).astype(np.int32)),
+    case("feature_alpha_dropout", X, p=0.5, expected=X),
+    case(
+        "scaled_dot_product_flash_attention_for_cpu",
+        X,
+        key=Y,
+        value=X,
+        is_causal=True,
+        scale=0.3,
+        expected=of_torch("scaled_dot_product_attention", X, Y, X, is_causal=True, scale=0.3),
+    ),
+    case(
+        "scaled_dot_product_flash_attention_for_cpu",
+        X,
+        key=Y,
+        value=X,
+        attn_mask=rand(3, 3),
+        expected=of_torch("scaled_dot_product_attention", X, Y, X, rand(3, 3)),
+    ),
+    case(
+        "instance_norm",
+        IMAGE,
+        weight=COLUMN,
+        bias=rand(4),
+        running_mean=rand(4, seed=3),
+        running_var=np.abs(rand(4)),
+        use_input_stats=False,
+        eps=0.25,
+        expected=of_torch("batch_norm", IMAGE, rand(4, seed=3), np.abs(rand(4)), COLUMN, rand(4), eps=0.25),
+    ),
+    case(
+        "rnn_relu_cell",
+        ROWS,
+        hx=rand(3, 2),
+        w_ih=rand(2, 5),
+        w_hh=rand(2, 2),
+        b_ih=rand(2),
+        b_hh=rand(2, seed=1),
+        expected=of_torch(
+            "rnn_relu_cell", ROWS, rand(3, 2), rand(2, 5), rand(2, 2), rand(2), rand(2, seed=1)
+        ),
+    ),
 )
