@@ -73,6 +73,8 @@ def read(
     for formats whose engines differ: one of the reader's PROFILES, the first of which holds without being
     asked for. `signature` names an entry of a file that has several. `max_iterations` bounds loops whose end
     data decide."""
+    shapes = {key: [int(each) for each in shape] for key, shape in (shapes or {}).items()}
+    dims = {key: int(length) for key, length in (dims or {}).items()}  # which may be numpy's integers
     head = first_bytes(path)
     reader = next((r for r in readers(path.suffix) if r.sniff(path, head)), None)
     if reader is None and (unsupported := unsupported_formats.recognise(path, head)):

@@ -12,6 +12,7 @@ from support.onnx_models import FLOAT, model, node, tensor
 from support.tools import require_module
 
 from edgekit import EdgeKitError, inspection, load, save, settings
+from edgekit.converters import read
 from edgekit.converters.inputs import fix_inputs
 from edgekit.converters.onnx.reader import convert
 from edgekit.core import simulate
@@ -39,6 +40,14 @@ def shapes(bound: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
 def test_a_name_binds_every_dimension_that_has_it() -> None:
     assert shapes({"sequence": 64, "words": 9}) == {"ids": (1, 64), "mask": (1, 64), "table": (9, 4)}
     assert shapes({"batch": 3, "sequence": 2, "words": 1})["mask"] == (3, 2)
+
+
+def test_integers_of_numpy_bind_as_those_of_python_do(tmp_path: Path) -> None:
+    path = tmp_path / "encoder.onnx"
+    path.write_bytes(encoder().SerializeToString())
+    graph = read.read(path, dims={"sequence": np.int64(64)}, shapes={"table": np.array([9, 4])})
+    assert graph == read.read(path, dims={"sequence": 64}, shapes={"table": (9, 4)})
+    assert {type(length) for value in graph.values.values() for length in value.type.shape} == {int}
 
 
 def test_one_error_tells_all_that_is_open() -> None:
