@@ -129,7 +129,7 @@ def parse(config: Record, family: Family) -> Config:
         heads=heads,
         shared=shared,
         size=size,
-        positions=_count(config, "max_position_embeddings"),
+        positions=_count(config, "max_position_embeddings") - (family.position_offset if family.heads else 0),
         epsilon=float(np.float32(config.number("rms_norm_eps"))),
         activation=config.text("hidden_act"),
         rates=rope_rates(config, size) if family.rotates != "none" else {},
@@ -160,8 +160,10 @@ def _head(config: Record, family: Family) -> str:
 def _in_words_of_llama(config: Record, family: Family) -> Record:
     """The settings by the names that Llama has for them, and what holds where there are none."""
     nested = config.record(family.nested).fields if family.nested in config else {}
-    named = {family.keys.get(key, key): value for key, value in {**nested, **config.fields}.items()}
-    return Record({**family.silent, **named}, config.where)
+    given = {**nested, **config.fields}
+    others = {key: value for key, value in given.items() if key not in family.keys}
+    renamed = {name: given[key] for key, name in family.keys.items() if given.get(key) is not None}
+    return Record({**family.silent, **others, **renamed}, config.where)
 
 
 def _check(config: Record, family: Family) -> None:

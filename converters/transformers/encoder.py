@@ -17,7 +17,6 @@ from edgekit.converters.transformers.layers import Layers, activated
 from edgekit.converters.transformers.weights import Weights
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph, Source
-from edgekit.core.ops.activations import Tanh
 from edgekit.core.ops.gather import Gather
 from edgekit.core.ops.layer_norm import LayerNorm
 from edgekit.core.ops.logic import And, Less
@@ -63,14 +62,7 @@ class Encoder(Layers):
             x = x + self._looked_up("token_types", c.token_types, types)
         elif "token_types" in c.names:
             x = x + self.weights("token_types", 1, c.width)
-        if "positions" in c.names:
-            first = c.family.position_offset
-            if self.tokens > c.positions - first:
-                message = f"{self.tokens} tokens are more than the {c.positions - first} of the model"
-                raise EdgeKitError("E0103", message)
-            table = self.weights("positions", c.positions, c.width)
-            x = x + table.apply(Slice((first, 0), (1, 1), (self.tokens, c.width)))
-        x = self.norm("embedding_norm", x)
+        x = self.norm("embedding_norm", self.placed(x))
         for i, layer in enumerate(c.layers):
             x = self.block(i, layer, x, turns)
         return self.norm("norm", x)
@@ -110,8 +102,6 @@ class Encoder(Layers):
             case "first":
                 batch = x.shape[0]
                 return x.apply(Slice((0, 0, 0), (1, 1, 1), (batch, 1, n))).reshape(batch, n)
-            case "tanh":
-                return x.apply(Tanh())
             case "norm":
                 scale, shift = self.weights.named(f"{names[0]}.weight", n), x.like(np.zeros(n))
                 if "norm" in self.config.biases:

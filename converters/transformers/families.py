@@ -45,6 +45,18 @@ class Storage:
 
 
 @dataclass(frozen=True)
+class Convolution:
+    """One of those that an encoder of audio begins with, and the function of its results."""
+
+    part: str
+    size: int
+    stride: int
+    padding: int = 0
+    widths: int = 1  # channels of the result, in widths of the model
+    activation: str = "gelu"
+
+
+@dataclass(frozen=True)
 class Family:
     """How models of one `model_type` differ from Llama. `names` are of parts that are called otherwise, or
     are there as well, fused matrices among them, or are not there (""). `keys` are Llama's names of settings,
@@ -73,6 +85,8 @@ class Family:
     skips_first_norm: bool = False  # of the first layer
     architectures: tuple[str, ...] = ("ForCausalLM", "LMHeadModel")  # ends of their names, with logits
     heads: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # of encoders, see encoder_families
+    convolutions: tuple[Convolution, ...] = ()  # over audio
+    channels: int = 0  # of audio
     left_over: tuple[str, ...] = ()  # starts of tensors that models with some heads have no use for
     reads: tuple[str, ...] = ()  # settings that scale or cap, of this family alone
 
@@ -85,7 +99,7 @@ class Family:
 
 
 _GELU = {"hidden_act": "gelu_pytorch_tanh"}
-_NO_GATE = {"gate": ""}
+NO_GATE = {"gate": ""}
 _FUSED_MLP = {"gate": "", "up": "", "gate_up": "mlp.gate_up_proj"}
 _HEAD_NORMS = {"q_norm": "self_attn.q_norm", "k_norm": "self_attn.k_norm"}
 _SANDWICH = {  # a norm before and one behind attention and MLP
@@ -289,7 +303,7 @@ FAMILIES: Mapping[str, Family] = {
         layer_norm=True,
     ),
     "starcoder2": Family(
-        names={**_NO_GATE, "up": "mlp.c_fc", "down": "mlp.c_proj"},
+        names={**NO_GATE, "up": "mlp.c_fc", "down": "mlp.c_proj"},
         silent={
             **_GELU,
             "max_position_embeddings": 4096,
@@ -303,7 +317,7 @@ FAMILIES: Mapping[str, Family] = {
     ),
     "phi": Family(
         names={
-            **_NO_GATE,
+            **NO_GATE,
             "norm": "model.final_layernorm",
             "o": "self_attn.dense",
             "mlp_norm": "input_layernorm",
@@ -318,7 +332,7 @@ FAMILIES: Mapping[str, Family] = {
     ),
     "gpt_neox": Family(
         names={
-            **_NO_GATE,
+            **NO_GATE,
             "embedding": "gpt_neox.embed_in",
             "layers": "gpt_neox.layers",
             "norm": "gpt_neox.final_layer_norm",
@@ -346,7 +360,7 @@ FAMILIES: Mapping[str, Family] = {
     ),
     "gpt2": Family(
         names={
-            **_NO_GATE,
+            **NO_GATE,
             "embedding": "transformer.wte",
             "positions": "transformer.wpe",
             "layers": "transformer.h",
@@ -383,7 +397,7 @@ FAMILIES: Mapping[str, Family] = {
     ),
     "bloom": Family(
         names={
-            **_NO_GATE,
+            **NO_GATE,
             "embedding": "transformer.word_embeddings",
             "embedding_norm": "transformer.word_embeddings_layernorm",
             "layers": "transformer.h",
@@ -408,7 +422,7 @@ FAMILIES: Mapping[str, Family] = {
     ),
     "mpt": Family(
         names={
-            **_NO_GATE,
+            **NO_GATE,
             "embedding": "transformer.wte",
             "layers": "transformer.blocks",
             "norm": "transformer.norm_f",
@@ -448,7 +462,7 @@ FAMILIES: Mapping[str, Family] = {
     ),
     "opt": Family(
         names={
-            **_NO_GATE,
+            **NO_GATE,
             "embedding": "model.decoder.embed_tokens",
             "positions": "model.decoder.embed_positions",
             "layers": "model.decoder.layers",

@@ -10,7 +10,7 @@ from edgekit.converters.semantics.movement import cast
 from edgekit.converters.tensor import Tensor
 from edgekit.converters.transformers.config import Layer
 from edgekit.converters.transformers.parts import Parts
-from edgekit.core.ops.activations import Gelu, GeluTanh, Sigmoid
+from edgekit.core.ops.activations import Gelu, GeluTanh, Sigmoid, Tanh
 from edgekit.core.ops.trigonometry import Cos, Sin
 from edgekit.core.types import DType
 
@@ -89,4 +89,6 @@ def activated(x: Tensor, name: str) -> Tensor:
     if name in ("relu", "relu2"):
         y = x.clip(0)
         return y * y if name == "relu2" else y
+    if name == "tanh":
+        return x.apply(Tanh())
     return x.apply(Gelu() if name == "gelu" else GeluTanh())

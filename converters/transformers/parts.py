@@ -10,8 +10,10 @@ from edgekit.converters.transformers.config import Config
 from edgekit.converters.transformers.relative_bias import buckets
 from edgekit.converters.transformers.weights import Weights
 from edgekit.core.builder import Builder
+from edgekit.core.errors import EdgeKitError
 from edgekit.core.ops.gather import Gather
 from edgekit.core.ops.layer_norm import LayerNorm, RmsNorm
+from edgekit.core.ops.slice import Slice
 from edgekit.core.types import Array
 
 
@@ -22,11 +24,15 @@ class Parts:
         self.builder, self.config, self.weights = builder, config, weights
 
     def dense(self, part: str, x: Tensor, outputs: int, layer: int) -> Tensor:
-        weights = self.weights(part, outputs, x.shape[-1], layer=layer)
+        return compose.dense(x, *self.matrix(part, outputs, x.shape[-1], layer=layer))
+
+    def matrix(self, part: str, *shape: int, layer: int | None = None) -> tuple[Tensor, Tensor | None]:
+        """Weights [outputs, ...], and a bias, where such models have one."""
+        weights = self.weights(part, *shape, layer=layer)
         has_bias = part in self.config.biases
-        bias = self.weights(part, outputs, layer=layer, kind="bias") if has_bias else None
+        bias = self.weights(part, shape[0], layer=layer, kind="bias") if has_bias else None
         self.at(part, layer)
-        return compose.dense(x, weights, bias)
+        return weights, bias
 
     def norm(self, part: str, x: Tensor, layer: int | None = None) -> Tensor:
         """x, where such models have no norm there."""
@@ -42,6 +48,18 @@ class Parts:
         has_bias = "norm" in c.biases
         bias = self.weights(part, n, layer=layer, kind="bias") if has_bias else x.like(np.zeros(n))
         return x.apply(LayerNorm(c.epsilon), scale, bias)
+
+    def placed(self, x: Tensor) -> Tensor:
+        """x [..., tokens, width] with vectors of their positions, where such models have a table of them."""
+        c, count = self.config, x.shape[-2]
+        if "positions" not in c.names:
+            return x
+        if count > c.positions:
+            raise EdgeKitError("E0103", f"{count} tokens are more than the {c.positions} of the model")
+        self.at("positions")
+        first = c.family.position_offset
+        table = self.weights("positions", c.positions + first, c.width)
+        return x + table.apply(Slice((first, 0), (1, 1), (count, c.width)))
 
     def relative_bias(self, relative: Array, *, both_ways: bool) -> Tensor:
         """Of scores, [heads, ...], by the position of a key relative to that of its query."""

@@ -76,9 +76,9 @@ def convert(
             known = f"encoder-decoders have one, {ENCODE}" if len(weights) == 1 else f"{ENCODE} is there"
             raise EdgeKitError("E0103", f"the model has no signature {signature:.60}", hint=known)
         if signature:
-            return encode_graph(title, weights[0], weights[1], bindings, source)
+            return encode_graph(title, weights[0], weights[-1], bindings, source)
         if len(weights) == 2:
-            graph = decode_graph(title, weights[1], bindings, source)
+            graph = decode_graph(title, weights[0], weights[-1], bindings, source)
         elif weights[0].config.family.heads:
             return encoder_graph(title, weights[0], bindings, source)
         else:

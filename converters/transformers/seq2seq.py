@@ -14,6 +14,7 @@ from edgekit.converters.inputs import Bindings
 from edgekit.converters.naming import ModelState, named_graph
 from edgekit.converters.semantics.attention import Mask, attend, heads_of
 from edgekit.converters.tensor import Tensor
+from edgekit.converters.transformers.audio import convolved, stride, vectors
 from edgekit.converters.transformers.caches import replaced, stored
 from edgekit.converters.transformers.config import Layer
 from edgekit.converters.transformers.cross_attention import INDEX, LAST
@@ -32,26 +33,30 @@ ENCODE = "encode"  # the signature of the encoder; that of the decoder needs no 
 _SOURCE, _LENGTH = "source", "length"
 
 
-def decode_graph(title: str, decoder: Weights, bindings: Bindings, source: Source) -> Graph:
+def decode_graph(title: str, encoder: Weights, decoder: Weights, bindings: Bindings, source: Source) -> Graph:
     """Cross-attention has its keys and values from the encoder, and no use for their matrices."""
     for i in range(len(decoder.config.layers)):
         for part in "kv":
             decoder.leave(f"cross_{part}", i)
-    return one_step(title, decoder, bindings, source, _room(decoder, bindings))
+    room = vectors(decoder.config.family, _size(encoder, bindings))
+    return one_step(title, decoder, bindings, source, room)
 
 
 def encode_graph(title: str, encoder: Weights, decoder: Weights, bindings: Bindings, source: Source) -> Graph:
-    """The tokens of a source and how many of them count in, their vectors out."""
-    builder, room = encoder.builder, _room(encoder, bindings)
-    sizes = {_SOURCE: room, _LENGTH: 1}
-    inputs = [builder.input(name, bindings.type(name, DType.S32, [n])) for name, n in sizes.items()]
+    """A source in, its vectors out: tokens and how many of them count, or audio."""
+    builder, family, size = encoder.builder, encoder.config.family, _size(encoder, bindings)
+    types = {_SOURCE: (DType.S32, [size]), _LENGTH: (DType.S32, [1])}
+    if family.convolutions:
+        types = {_SOURCE: (DType.F32, [1, family.channels, size])}
+    inputs = [builder.input(name, bindings.type(name, *type)) for name, type in types.items()]
     tokens = bindings.size("tokens", 1)
     bindings.size("logits", tokens)
     rooms = cache_rooms(decoder.config, bindings, tokens)
     bindings.check(inputs)
-    ids, length = (Tensor(builder, name) for name in inputs)
-    x = Encoder(encoder, length, room).vectors(ids)
+    given, half = [Tensor(builder, name) for name in inputs], Encoder(builder, encoder.config, encoder)
+    x = half.heard(*given) if family.convolutions else half.read(*given)
     last = stored(builder, LAST, INDEX)
+    length = x.new(np.array([x.shape[0]], np.int32)) if family.convolutions else given[1]
     states = [replaced(last, length - 1)]
     states += [state for i in range(len(rooms)) for state in _layer_states(decoder, i, rooms[i].rows, x)]
     encoder.check_all_used()
@@ -59,22 +64,27 @@ def encode_graph(title: str, encoder: Weights, decoder: Weights, bindings: Bindi
 
 
 class Encoder(Layers):
-    """Every token of the source sees all others."""
+    """Every vector of the source sees all others that count, [vectors, width]."""
 
-    def __init__(self, weights: Weights, length: Tensor, room: int) -> None:
-        super().__init__(weights.builder, weights.config, weights)
+    mask = Mask()
+
+    def read(self, ids: Tensor, length: Tensor) -> Tensor:
+        c, (room,) = self.config, ids.shape
         at = np.arange(room, dtype=np.int32)
         self.builder.origin = _LENGTH
         counts = length.new(at).apply(Less(), length).reshape(1, 1, 1, room)
         bias = self.relative_bias(at - at[:, None], both_ways=True)
         self.mask = Mask(counts, bias.reshape(1, *bias.shape))
-
-    def vectors(self, ids: Tensor) -> Tensor:
-        """[tokens, width]"""
-        c = self.config
         self.at("embedding")
-        x = self.weights("embedding", c.words, c.width).apply(Gather(0), ids.reshape(ids.type.size, 1))
-        for i, layer in enumerate(c.layers):
+        table = self.weights("embedding", c.words, c.width)
+        return self._vectors(table.apply(Gather(0), ids.reshape(room, 1)))
+
+    def heard(self, x: Tensor) -> Tensor:
+        return self._vectors(convolved(self, x))
+
+    def _vectors(self, x: Tensor) -> Tensor:
+        x = self.placed(x)
+        for i, layer in enumerate(self.config.layers):
             x = self.block(i, layer, x, {})
         return self.norm("norm", x)
 
@@ -94,10 +104,12 @@ def _layer_states(decoder: Weights, i: int, rows: int, x: Tensor) -> Iterator[Mo
         yield replaced(old, heads_of(new.reshape(1, *new.shape), c.shared))
 
 
-def _room(half: Weights, bindings: Bindings) -> int:
-    """How many tokens a source has at most."""
-    room = bindings.size(_SOURCE, half.config.positions)
-    if room < 1 or absurd((half.config.heads, room, room)):
+def _size(encoder: Weights, bindings: Bindings) -> int:
+    """How many tokens a source has at most, or how long its audio is."""
+    c = encoder.config
+    size = bindings.size(_SOURCE, c.positions * stride(c.family))
+    room = vectors(c.family, size)
+    if room < 1 or absurd((c.heads, room, room)):
         hint = f"--dim {_SOURCE}=N sets it"
-        raise EdgeKitError("E0402", f"sources of {room} tokens are absurd", hint=hint)
-    return room
+        raise EdgeKitError("E0402", f"sources of {size} are absurd: they make {room} vectors", hint=hint)
+    return size

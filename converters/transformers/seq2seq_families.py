@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from edgekit.converters.file_formats.json_record import Record
-from edgekit.converters.transformers.families import Family
+from edgekit.converters.transformers.families import NO_GATE, Convolution, Family
 
 
 @dataclass(frozen=True)
@@ -62,10 +62,7 @@ def _t5(config: Record) -> Halves:
             **{f"cross_{part}": f"layer.1.EncDecAttention.{part}" for part in "qkvo"},
             **_t5_mlp("layer.2", is_gated=is_gated),
         },
-        keys={
-            **{key: name for key, name in encoder.keys.items() if name != "num_hidden_layers"},
-            "num_decoder_layers" if "num_decoder_layers" in config else "num_layers": "num_hidden_layers",
-        },
+        keys={**encoder.keys, "num_decoder_layers": "num_hidden_layers"},
         left_over=("encoder.", "decoder.embed_tokens."),
         scales_logits=config.flag("scale_decoder_outputs", config.flag("tie_word_embeddings", True)),
     )
@@ -78,4 +75,65 @@ def _t5_mlp(layer: str, *, is_gated: bool) -> Mapping[str, str]:
     return {"mlp_norm": f"{layer}.layer_norm", **gate, "down": f"{mlp}.wo"}
 
 
-SEQ2SEQ: Mapping[str, Callable[[Record], Halves]] = {"t5": _t5}
+def _whisper(config: Record) -> Halves:
+    encoder = Family(
+        names={
+            **NO_GATE,
+            **_bart_names("encoder"),
+            "conv1": "model.encoder.conv1",
+            "conv2": "model.encoder.conv2",
+            "head": "proj_out",
+        },
+        keys={**_bart_keys("encoder"), "max_source_positions": "max_position_embeddings"},
+        silent={"hidden_act": "gelu", "max_position_embeddings": 1500, "rms_norm_eps": 1e-5},
+        biases=dict.fromkeys(("conv1", "conv2", "q", "v", "o", "mlp", "norm"), True),
+        layer_norm=True,
+        rotates="none",
+        architectures=("ForConditionalGeneration",),
+        left_over=("model.decoder.", "proj_out."),
+        convolutions=(
+            Convolution("conv1", size=3, stride=1, padding=1),
+            Convolution("conv2", size=3, stride=2, padding=1),
+        ),
+        channels=config.integer("num_mel_bins", 80),
+    )
+    decoder = replace(
+        encoder,
+        names={**NO_GATE, **_bart_names("decoder"), "head": "proj_out"},
+        keys={**_bart_keys("decoder"), "max_target_positions": "max_position_embeddings"},
+        silent={**encoder.silent, "max_position_embeddings": 448},
+        biases={**encoder.biases, **dict.fromkeys(("cross_q", "cross_v", "cross_o"), True)},
+        left_over=("model.encoder.",),
+    )
+    return Halves(encoder, decoder)
+
+
+def _bart_names(half: str) -> Mapping[str, str]:
+    names = {
+        "embedding": "model.decoder.embed_tokens",
+        "positions": f"model.{half}.embed_positions",
+        "layers": f"model.{half}.layers",
+        "norm": f"model.{half}.layer_norm",
+        "attention_norm": "self_attn_layer_norm",
+        "o": "self_attn.out_proj",
+        "mlp_norm": "final_layer_norm",
+        "up": "fc1",
+        "down": "fc2",
+    }
+    if half == "encoder":
+        return names
+    cross = {f"cross_{part}": f"encoder_attn.{part}_proj" for part in "qkv"}
+    return {**names, "cross_norm": "encoder_attn_layer_norm", **cross, "cross_o": "encoder_attn.out_proj"}
+
+
+def _bart_keys(half: str) -> Mapping[str, str]:
+    return {
+        "d_model": "hidden_size",
+        "activation_function": "hidden_act",
+        f"{half}_ffn_dim": "intermediate_size",
+        f"{half}_layers": "num_hidden_layers",
+        f"{half}_attention_heads": "num_attention_heads",
+    }
+
+
+SEQ2SEQ: Mapping[str, Callable[[Record], Halves]] = {"t5": _t5, "whisper": _whisper}

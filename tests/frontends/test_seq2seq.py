@@ -23,23 +23,25 @@ from edgekit.core.types import Array
 
 RECORDED = SAMPLES.parent / "recorded" / "seq2seq.zip"
 MODELS = names(RECORDED)
+TEXTS = [name for name in MODELS if name.startswith("t5")]
 
 
 class Recorded:
-    """A folder, and what transformers computed: vectors of a source, logits of tokens, and a text."""
+    """A folder, and what transformers computed: vectors of a source, tokens of which `length` count or audio,
+    logits of tokens, and a text."""
 
     def __init__(self, name: str, where: Path) -> None:
         with ZipFile(RECORDED) as archive:
             archive.extractall(where, [m for m in archive.namelist() if m.startswith(f"{name}/")])
         self.path = where / name
         with np.load(self.path / "io.npz") as io:
-            self.given = {key: io[key] for key in ("source", "length")}
+            self.given = {key: io[key] for key in ("source", "length") if key in io}
             self.encoded, self.tokens, self.logits, self.text = (
                 io[key] for key in ("encoded", "tokens", "logits", "text")
             )
 
     def graph(self, signature: str = "", **dims: int) -> Graph:
-        sizes = {"source": self.given["source"].size, "positions": 80}
+        sizes = {"source": self.given["source"].shape[-1], "positions": 80}
         return edgekit.convert(self.path, dims=sizes | dims, signature=signature, name="net")
 
     def changed(self, **settings: object) -> Path:
@@ -102,7 +104,15 @@ def test_every_family_is_recorded() -> None:
     assert {name.split("-")[0] for name in MODELS} == set(SEQ2SEQ)
 
 
-@pytest.mark.parametrize("name", MODELS)
+def test_the_number_of_layers_is_that_of_each_half(tmp_path: Path) -> None:
+    """Configurations of Whisper have num_hidden_layers, too, which is that of the encoder alone."""
+    model = Recorded("whisper", tmp_path)
+    expected = model.graph(), model.graph("encode")
+    model.changed(num_hidden_layers=32)
+    assert [g.nodes for g in (model.graph(), model.graph("encode"))] == [g.nodes for g in expected]
+
+
+@pytest.mark.parametrize("name", TEXTS)
 def test_padding_changes_no_logits(name: str, tmp_path: Path) -> None:
     model = Recorded(name, tmp_path)
     length = int(model.given["length"][0])
@@ -163,25 +173,29 @@ def test_buckets_grow_with_the_distance(
 
 
 @pytest.mark.parametrize(
-    ("settings", "code", "words"),
+    ("name", "settings", "code", "words"),
     [
-        ({"architectures": ["T5EncoderModel"]}, "E0205", "T5EncoderModel"),
-        ({"feed_forward_proj": "foo-relu"}, "E0203", "foo-relu"),
-        ({"feed_forward_proj": "gated-relu"}, "E0401", "wi_0"),
-        ({"relative_attention_num_buckets": 0}, "E0401", "relative_attention_num_buckets is 0"),
-        ({"relative_attention_max_distance": 8}, "E0401", "16 buckets do not reach to 8"),
-        ({"relative_attention_max_distance": 1 << 40}, "E0402", "absurd"),
-        ({"num_decoder_layers": 3}, "E0401", "no tensor decoder.block.2"),
-        ({"num_decoder_layers": 1}, "E0205", "no place for"),
-        ({"d_model": 0}, "E0401", "hidden_size is 0"),
+        ("t5", {"architectures": ["T5EncoderModel"]}, "E0205", "T5EncoderModel"),
+        ("t5", {"feed_forward_proj": "foo-relu"}, "E0203", "foo-relu"),
+        ("t5", {"feed_forward_proj": "gated-relu"}, "E0401", "wi_0"),
+        ("t5", {"relative_attention_num_buckets": 0}, "E0401", "relative_attention_num_buckets is 0"),
+        ("t5", {"relative_attention_max_distance": 8}, "E0401", "16 buckets do not reach to 8"),
+        ("t5", {"relative_attention_max_distance": 1 << 40}, "E0402", "absurd"),
+        ("t5", {"num_decoder_layers": 3}, "E0401", "no tensor decoder.block.2"),
+        ("t5", {"num_decoder_layers": 1}, "E0205", "no place for"),
+        ("t5", {"d_model": 0}, "E0401", "hidden_size is 0"),
+        ("whisper", {"num_mel_bins": 7}, "E0401", r"conv1.weight is of shape \[16, 6, 3\]"),
+        ("whisper", {"max_source_positions": 12}, "E0401", "embed_positions"),
+        ("whisper", {"activation_function": "foo"}, "E0203", "foo"),
+        ("whisper", {"architectures": ["WhisperForAudioClassification"]}, "E0205", "AudioClassification"),
     ],
 )
 def test_what_is_not_read_is_refused(
-    settings: dict[str, object], code: str, words: str, tmp_path: Path
+    name: str, settings: dict[str, object], code: str, words: str, tmp_path: Path
 ) -> None:
-    place = Recorded("t5", tmp_path).changed(**settings)
+    place = Recorded(name, tmp_path).changed(**settings)
     with pytest.raises(EdgeKitError, match=words) as caught:
-        edgekit.convert(place, dims={"source": 8})
+        _ = [edgekit.convert(place, dims={"source": 8}, signature=half) for half in ("encode", "")]
     assert caught.value.code == code
 
 
@@ -195,6 +209,8 @@ def test_signatures_and_sources_that_are_not_there_are_refused(tmp_path: Path) -
     ):
         with pytest.raises(EdgeKitError, match=words):
             model.graph(signature, **dims)
+    with pytest.raises(EdgeKitError, match="12 tokens are more than the 10 of the model"):
+        Recorded("whisper", tmp_path).graph("encode", source=23)
     (tmp_path / "llama").mkdir()
     with pytest.raises(EdgeKitError, match="no signature encode"):
         edgekit.convert(language_model()(tmp_path / "llama"), signature="encode")
