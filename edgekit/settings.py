@@ -213,9 +213,6 @@ class EntryWish:
     shapes: Mapping[str, tuple[int, ...]]
 
 
-_SIGNATURE = "signature="
-
-
 def entries(texts: Sequence[str] | None) -> dict[str, EntryWish]:
     """prefill:tokens=16:logits=1, large:x=1,3,160,160, encode:signature=encode or decode=decoder.ek, by name.
     One number binds a dimension, several a shape."""
@@ -228,11 +225,11 @@ def entries(texts: Sequence[str] | None) -> dict[str, EntryWish]:
         name, model, bound = found[1], found[2] or "", (found[3] or "").split(":")
         if name in result:
             raise EdgeKitError("E0103", f"--entry names {name} twice", hint="each entry has its own name")
-        signatures = [part for part in bound if part.startswith(_SIGNATURE)]
+        signatures = [part for part in bound if part.startswith("signature=")]
         parts = [part for part in bound if part and part not in signatures]
         result[name] = EntryWish(
             model,
-            signatures[-1].removeprefix(_SIGNATURE) if signatures else "",
+            _by_name(signatures, "--entry encode:signature=encode").get("signature", ""),
             dims([part for part in parts if "," not in part]),
             shapes([part for part in parts if "," in part]),
         )

@@ -167,6 +167,8 @@ def test_run_reads_the_prompt_by_prefill(cli: CommandLine, tiny_llama: Path) -> 
         (["a:tokens=2", "a:tokens=4"], "--entry names a twice"),
         (["a:tokens"], "--dim tokens says nothing"),
         (["a:tokens=-1"], "--dim tokens"),
+        (["a:signature=b:signature=c"], "--entry binds signature twice"),
+        (["a:signature="], "--entry signature= says nothing"),
         (["a:token=4"], "token"),
         (["a:tokens=4:logits=5"], "logits of the last 5   tiny-llama\nhint: --dim logits=1, up to 4"),
         (["a=there.ek"], "there.ek"),
