@@ -367,6 +367,24 @@ def test_functions_of_pairs_of_cells(op: str, tmp_path: Path) -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
+def test_a_maximum_with_constants_that_are_lowest_in_places(tmp_path: Path) -> None:
+    lowest = "0xFF800000"
+    body = (
+        f"%c = stablehlo.constant dense<[{lowest}, 0.5, {lowest}, -0.25]> : tensor<4xf32>\n"
+        f"%b = stablehlo.broadcast_in_dim %c, dims = [2] : (tensor<4xf32>) -> {T}\n"
+        f"%y = stablehlo.maximum %b, %x : {T}"
+    )
+    found = computed(graph(tmp_path, body, T), X)
+    np.testing.assert_array_equal(found, np.maximum(X, np.float32([-np.inf, 0.5, -np.inf, -0.25])))
+
+
+@pytest.mark.parametrize(("count", "is_absurd"), [(0, True), (1000, False), (1001, True)])
+def test_an_operator_has_a_thousand_results_at_most(count: int, is_absurd: bool, tmp_path: Path) -> None:
+    with pytest.raises(EdgeKitError) as caught:
+        graph(tmp_path, f"%y:{count} = stablehlo.abs %x : {T}", T)
+    assert (f"{count} results are absurd" in str(caught.value)) is is_absurd
+
+
 def test_products_of_the_last_with_the_first_dimension(tmp_path: Path) -> None:
     weights = np.arange(20, dtype=np.float32).reshape(4, 5)
     matrix = f"%c = stablehlo.constant dense<{weights.tolist()}> : tensor<4x5xf32>\n"

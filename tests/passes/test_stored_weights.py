@@ -250,3 +250,5 @@ def test_a_graphics_processor_gets_floats(tmp_path: Path) -> None:
     graph = converted(integer_weights(Scheme()), tmp_path)
     made = compile_graph(graph, target.load("opencl"))
     assert not any("scaled" in line.kernel.name for line in made.lines)
+    halves = compile_graph(converted(onnx_model(DType.F16), tmp_path), target.load("opencl"))
+    assert formats(halves.graph) == {"float16"}

@@ -15,7 +15,7 @@ from edgekit.converters.tflite import reader as tflite_reader
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
 from edgekit.core.ops.activations import Sigmoid
-from edgekit.core.ops.arithmetic import Add
+from edgekit.core.ops.arithmetic import Add, Mul
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.slice import Slice
 from edgekit.core.ops.softmax import Softmax
@@ -211,6 +211,19 @@ def test_a_copy_of_a_filter_costs_nothing(criterion: str) -> None:
     assert quality_of(graph, small, samples) > 50
     plain, _ = prune(graph, samples, Pruning(ratio=0.5, criterion=criterion, fit=False))
     assert quality_of(graph, plain, samples) < 20
+
+
+@pytest.mark.parametrize("worse", [0, 1])
+def test_the_quality_is_that_of_the_worst_output(worse: int) -> None:
+    def scaled(*factors: float) -> Graph:
+        net = Net()
+        x = net.x(1, 8)
+        return net.done(*(net(Mul(), x, factor, name=f"y{i}") for i, factor in enumerate(factors)))
+
+    samples = [random_inputs(scaled(1, 1), seed) for seed in range(4)]
+    factors = [1.001, 1.001]
+    factors[worse] = 1.1
+    assert quality_of(scaled(1, 1), scaled(*factors), samples) == pytest.approx(20, abs=0.01)
 
 
 def test_a_fit_of_nothing_changes_nothing() -> None:

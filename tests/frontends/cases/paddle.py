@@ -147,6 +147,17 @@ CASES = (
         expected=of_torch("conv3d", rand(1, 2, 4, 5, 3), rand(3, 2, 2, 2, 2)),
     ),
     case(
+        "max_pool2d_with_index",
+        IMAGE,
+        kernel_size=(2, 3),
+        global_pooling=True,
+        paddings=(1, 1),
+        expected=[
+            IMAGE.max((2, 3), keepdims=True),
+            IMAGE.reshape(2, 4, 1, 18).argmax(3).reshape(2, 4, 1, 1).astype(np.int32),
+        ],
+    ),
+    case(
         "pool3d", rand(1, 2, 4, 5, 3), [2, 2, 2], expected=of_torch("max_pool3d", rand(1, 2, 4, 5, 3), 2, 1)
     ),
     case("mul", X, rand(12, 5), expected=X.reshape(2, 12) @ rand(12, 5)),
