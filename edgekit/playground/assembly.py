@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import io
 import json
 import os
 import re
+import subprocess
+import tarfile
 import zipfile
 from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
+from shutil import which
 from typing import Any
 
 from onnx import defs
@@ -30,6 +34,10 @@ _OWN_FILES = ("pyodide.mjs", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdli
 _PACKAGES = ("flatbuffers", "jinja2", "markupsafe", "onnx", "protobuf", "typing_extensions")
 _LEFT_OUT = re.compile(
     r"^onnx/(backend|reference|bin|tools|common|frontend|fuzz|test)/|^edgekit/(torch|playground/(page|stand_ins))/"
+    r"|^edgekit/playground/bytecode\."
+)
+_NUMPY_LEFT_OUT = re.compile(
+    r"/$|/tests/|\.(pyi|pxd|a|h|c|in)$|^numpy/(f2py|distutils)/|dist-info/(?!METADATA)"
 )
 _HERE = Path(__file__).parent
 
@@ -42,13 +50,16 @@ def assemble(pyodide: Path, clang: Path, folder: Path) -> None:
     runtime.mkdir(parents=True, exist_ok=True)
     for name in _OWN_FILES:
         (runtime / name).write_bytes((pyodide / name).read_bytes())
-    (runtime / "numpy.zip").write_bytes((pyodide / "numpy.whl").read_bytes())
     (folder / "clang").mkdir(exist_ok=True)
     for name in _CLANG_FILES:
         (folder / "clang" / name).write_bytes((clang / name).read_bytes())
-    with zipfile.ZipFile(folder / "edgekit.zip", "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in sorted(site_packages()):
-            archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
+    with tarfile.open(folder / "packages.tar.gz", "w:gz", compresslevel=1) as archive:
+        for name, content in sorted([*site_packages(), *_numpy(pyodide / "numpy.whl")]):
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content))
+    command = [which("node") or "node", str(_HERE / "bytecode.mjs"), str(folder.resolve())]
+    subprocess.run(command, check=True)
     for source in (path for path in (_HERE / "page").iterdir() if path.suffix != ".css"):
         content = source.read_bytes()
         if source.name == "index.html":
@@ -59,6 +70,14 @@ def assemble(pyodide: Path, clang: Path, folder: Path) -> None:
     (folder / "digits.onnx").write_bytes(data_file("digits.onnx").read_bytes())
     (folder / "digits.npz").write_bytes(data_file("digits.npz").read_bytes())
     (folder / "first.html").write_text(_first(), encoding="utf-8")
+
+
+def _numpy(wheel: Path) -> Iterator[tuple[str, bytes]]:
+    """What Python imports of it."""
+    with zipfile.ZipFile(wheel) as archive:
+        for name in archive.namelist():
+            if not _NUMPY_LEFT_OUT.search(name):
+                yield name, archive.read(name)
 
 
 def _first() -> str:

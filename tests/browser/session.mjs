@@ -8,8 +8,8 @@ const bytes = (path) => new Uint8Array(readFileSync(path));
 const [folder, target, ...paths] = process.argv.slice(2);
 const { loadPyodide } = await import(pathToFileURL(`${folder}/pyodide/pyodide.mjs`));
 const python = await loadPyodide({ indexURL: `${folder}/pyodide/` });
-for (const archive of ["pyodide/numpy.zip", "edgekit.zip"])
-  python.unpackArchive(bytes(`${folder}/${archive}`), "zip", { extractDir: "/packages" });
+const { unpack, unzipped } = await import(pathToFileURL(`${folder}/packages.js`));
+unpack(python, await unzipped(bytes(`${folder}/packages.tar.gz`)), "/packages");
 python.globals.set("models", python.toPy(paths.map((path) => [basename(path), bytes(path)])));
 python.globals.set("target", target);
 const made = python.runPython(`

@@ -1,5 +1,6 @@
 // Python in a worker, so that the page answers while EdgeKit works. Messages: {id, call, args} -> {id, answer | failure},
 // and {progress} for each step between.
+import { unpack, unzipped } from "./packages.js";
 import { loadPyodide } from "./pyodide/pyodide.mjs";
 
 const progress = (step, share) => postMessage({ progress: step, share });
@@ -12,10 +13,10 @@ const bytes = async (name) => {
 
 async function start() {
   progress("loading Python", 0.02); // shares of the time that it all takes
-  const archives = Promise.all([bytes("pyodide/numpy.zip"), bytes("edgekit.zip")]);
+  const archive = bytes("packages.tar.gz").then(unzipped);
   const python = await loadPyodide({ indexURL: new URL("./pyodide/", import.meta.url).href });
   progress("loading EdgeKit", 0.45);
-  for (const archive of await archives) python.unpackArchive(archive, "zip", { extractDir: "/packages" });
+  unpack(python, await archive, "/packages");
   progress("starting EdgeKit", 0.65);
   python.globals.set("progress", (step) => progress(step));
   python.runPython(`
