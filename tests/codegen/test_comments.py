@@ -1,6 +1,8 @@
 """Comments of generated C name only files that lie in the library; lines of code are not long."""
 
 import re
+from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 from support.every_kernel import graphs
@@ -8,9 +10,11 @@ from support.every_kernel import graphs
 from edgekit.codegen.kernels import contracts
 from edgekit.codegen.kernels.kernel_files import Variant, all_variants
 from edgekit.codegen.kernels.support_headers import support_files
+from edgekit.codegen.printing.describe import window
 from edgekit.codegen.printing.render import _with_short_lines, render
 from edgekit.codegen.program import compile_graph
 from edgekit.core import target as targets
+from edgekit.core.ops import Call
 
 _FILE = re.compile(r"(?<![\"/<.\w-])[\w./]+\.(?:h|c|py|md)\b")
 
@@ -54,6 +58,22 @@ def _named(text: str) -> set[str]:
         for comment in contracts.COMMENT.findall(text)
         for name in _FILE.findall(comment)
     }
+
+
+@pytest.mark.parametrize(
+    ("more", "text"),
+    [
+        ({}, "3x5"),
+        ({"stride_h": 1, "stride_w": 1, "dilation_h": 1, "dilation_w": 1}, "3x5"),
+        ({"stride_h": 2, "stride_w": 2}, "3x5 s2"),
+        ({"stride_h": 1, "stride_w": 2}, "3x5 s1x2"),
+        ({"stride_h": 2, "stride_w": 1, "dilation_h": 3, "dilation_w": 1}, "3x5 s2x1 d3x1"),
+    ],
+)
+def test_windows_are_named_by_size_strides_and_dilations(more: Mapping[str, int], text: str) -> None:
+    call = Call(kernel="conv2d", types={}, args=(), params={"k_h": 3, "k_w": 5, **more})
+    assert window(call) == text
+    assert window(replace(call, params=more)) == ""
 
 
 def test_a_macro_stays_one() -> None:

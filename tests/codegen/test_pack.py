@@ -175,11 +175,13 @@ def test_light_weights_fit_sums_in_16_bits_and_add_up(most: int) -> None:
     for first in range(0, 6, 2):
         word, rows = next(words), rest[first : first + 2]
         together = rows.reshape(2, 3, 2, 8, 2, 2) if word % 2 else rows[:, :, None]
-        for sign in (1, -1):
-            assert np.maximum(sign * together, 0).sum(axis=(2, 5)).max() * 255 <= 32767
+        taken = [np.maximum(sign * together, 0).sum(axis=(2, 5)) for sign in (1, -1)]
         for extra in [next(words) for _ in range(word >> 1)]:
             block, place = divmod(extra >> 12, 4)
             rows[extra >> 11 & 1, block, extra >> 8 & 7, place // 2, place % 2] += (extra & 255 ^ 128) - 128
+        for sign, light in zip((1, -1), taken, strict=True):  # 255 times 128 fits in 16 bits
+            whole = np.maximum(sign * together, 0).sum(axis=(2, 5))
+            np.testing.assert_array_equal(light, np.minimum(whole, 128))
     assert not any(words)
     assert packed[0] % 4 == 0
     found = rest.transpose(0, 2, 1, 3, 4).reshape(48, 24)

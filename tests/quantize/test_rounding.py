@@ -130,18 +130,21 @@ def test_what_few_integers_can_do_is_found() -> None:
     assert np.isclose(found, every.min(axis=0)).mean() >= 0.9
 
 
-def test_no_weight_alone_could_be_a_better_integer() -> None:
+@pytest.mark.parametrize(("inputs", "rows", "limit", "clipped"), [(8, 60, 3, 1.0), (150, 400, 1, 0.5)])
+def test_no_weight_alone_could_be_a_better_integer(
+    inputs: int, rows: int, limit: int, clipped: float
+) -> None:
     random = np.random.default_rng(8)
-    weights = random.normal(size=(2, 8, 5))
-    x = np.stack([correlated(random, 60, 8, spread=3.0) for _ in range(2)])
+    weights = random.normal(size=(2, inputs, 5))
+    x = np.stack([correlated(random, rows, inputs, spread=3.0) for _ in range(2)])
     problem = GptqProblem(moments(x, weights), weights, GptqTarget(0, 0.01))
-    scale = np.abs(weights).max(axis=1) / 3
-    found = problem.sorted(round_to(problem, scale, 3))
+    scale = np.abs(weights).max(axis=1) / limit * clipped
+    found = problem.sorted(round_to(problem, scale, limit))
     least = problem.error(found, scale)
-    for i, step in product(range(8), (-1, 1)):
+    for i, step in product(range(inputs), (-1, 1)):
         other = found.copy()
         other[:, i] += step
-        allowed = np.abs(other[:, i]) <= 3
+        allowed = np.abs(other[:, i]) <= limit
         assert (~allowed | (problem.error(other, scale) >= least - 1e-9)).all()
 
 
