@@ -39,6 +39,7 @@ class Storage:
     """How a file holds matrices that the decoder reads in another order."""
 
     transposed: bool = False  # [inputs, outputs], in layers
+    gate_last: bool = False  # rows of the gate behind the others
     grouped: bool = False  # rows of Q, K and V for each key head: its query heads, its key, its value
     pairs_adjacent: bool = False  # numbers that turn together are neighbours, not half a head apart
     norm_offset: float = 0.0  # to add to the weights of norms
@@ -54,6 +55,7 @@ class Convolution:
     padding: int = 0
     widths: int = 1  # channels of the result, in widths of the model
     activation: str = "gelu"
+    norm: str = ""  # over all of the results, behind the function
 
 
 @dataclass(frozen=True)

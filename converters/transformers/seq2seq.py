@@ -14,7 +14,7 @@ from edgekit.converters.inputs import Bindings
 from edgekit.converters.naming import ModelState, named_graph
 from edgekit.converters.semantics.attention import Mask, attend, heads_of
 from edgekit.converters.tensor import Tensor
-from edgekit.converters.transformers.audio import convolved, stride, vectors
+from edgekit.converters.transformers.audio import convolved, shape, stride, vectors
 from edgekit.converters.transformers.caches import replaced, stored
 from edgekit.converters.transformers.config import Layer
 from edgekit.converters.transformers.cross_attention import INDEX, LAST
@@ -47,7 +47,7 @@ def encode_graph(title: str, encoder: Weights, decoder: Weights, bindings: Bindi
     builder, family, size = encoder.builder, encoder.config.family, _size(encoder, bindings)
     types = {_SOURCE: (DType.S32, [size]), _LENGTH: (DType.S32, [1])}
     if family.convolutions:
-        types = {_SOURCE: (DType.F32, [1, family.channels, size])}
+        types = {_SOURCE: (DType.F32, shape(family, size))}
     inputs = [builder.input(name, bindings.type(name, *type)) for name, type in types.items()]
     tokens = bindings.size("tokens", 1)
     bindings.size("logits", tokens)
@@ -83,9 +83,10 @@ class Encoder(Layers):
         return self._vectors(convolved(self, x))
 
     def _vectors(self, x: Tensor) -> Tensor:
+        turns = self.turns(x.new(np.arange(x.shape[0], dtype=np.int32)))
         x = self.placed(x)
         for i, layer in enumerate(self.config.layers):
-            x = self.block(i, layer, x, {})
+            x = self.block(i, layer, x, turns)
         return self.norm("norm", x)
 
     def attended(self, i: int, layer: Layer, q: Tensor, k: Tensor, v: Tensor) -> Tensor:

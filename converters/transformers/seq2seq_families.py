@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from edgekit.converters.file_formats.json_record import Record
-from edgekit.converters.transformers.families import NO_GATE, Convolution, Family
+from edgekit.converters.transformers.families import NO_GATE, Convolution, Family, Storage
 
 
 @dataclass(frozen=True)
@@ -136,4 +136,85 @@ def _bart_keys(half: str) -> Mapping[str, str]:
     }
 
 
-SEQ2SEQ: Mapping[str, Callable[[Record], Halves]] = {"t5": _t5, "whisper": _whisper}
+def _moonshine(config: Record) -> Halves:
+    encoder = Family(
+        names={
+            **NO_GATE,
+            "embedding": "model.decoder.embed_tokens",
+            "conv1": "model.encoder.conv1",
+            "conv1_norm": "model.encoder.groupnorm",
+            "conv2": "model.encoder.conv2",
+            "conv3": "model.encoder.conv3",
+            "layers": "model.encoder.layers",
+            "norm": "model.encoder.layer_norm",
+            "head": "proj_out",
+            "up": "mlp.fc1",
+            "down": "mlp.fc2",
+        },
+        keys=_moonshine_keys("encoder"),
+        silent={
+            "hidden_act": "gelu",
+            "max_position_embeddings": 512,
+            "partial_rotary_factor": 0.9,
+            "rms_norm_eps": 1e-5,
+        },
+        needs=_moonshine_heads(config, "encoder"),
+        biases={"mlp": True, "o": False, "conv2": True, "conv3": True},
+        storage=Storage(pairs_adjacent=True),
+        layer_norm=True,
+        architectures=("ForConditionalGeneration",),
+        left_over=("model.decoder.", "proj_out."),
+        convolutions=(
+            Convolution("conv1", size=127, stride=64, activation="tanh", norm="conv1_norm"),
+            Convolution("conv2", size=7, stride=3, widths=2),
+            Convolution("conv3", size=3, stride=2),
+        ),
+        channels=1,
+    )
+    decoder = replace(
+        encoder,
+        names={
+            "embedding": "model.decoder.embed_tokens",
+            "layers": "model.decoder.layers",
+            "norm": "model.decoder.norm",
+            "head": "proj_out",
+            "cross_norm": "post_attention_layernorm",
+            **{f"cross_{part}": f"encoder_attn.{part}_proj" for part in "qkvo"},
+            "mlp_norm": "final_layernorm",
+            "gate": "",
+            "up": "",
+            "gate_up": "mlp.fc1",
+            "down": "mlp.fc2",
+        },
+        keys=_moonshine_keys("decoder"),
+        silent={**encoder.silent, "hidden_act": "silu"},
+        needs=_moonshine_heads(config, "decoder"),
+        biases={
+            "mlp": True,
+            "o": False,
+            **dict.fromkeys(("cross_q", "cross_k", "cross_v"), "attention_bias"),
+        },
+        storage=Storage(pairs_adjacent=True, gate_last=True),
+        left_over=("model.encoder.",),
+    )
+    return Halves(encoder, decoder)
+
+
+def _moonshine_keys(half: str) -> Mapping[str, str]:
+    return {
+        f"{half}_hidden_act": "hidden_act",
+        f"{half}_num_hidden_layers": "num_hidden_layers",
+        f"{half}_num_attention_heads": "num_attention_heads",
+    }
+
+
+def _moonshine_heads(config: Record, half: str) -> Mapping[str, int]:
+    """Its queries have as many heads as keys have."""
+    return {f"{half}_num_key_value_heads": config.integer(f"{half}_num_attention_heads", 8)}
+
+
+SEQ2SEQ: Mapping[str, Callable[[Record], Halves]] = {
+    "t5": _t5,
+    "whisper": _whisper,
+    "moonshine": _moonshine,
+}

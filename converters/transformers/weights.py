@@ -165,7 +165,7 @@ def _rows(part: str, config: Config) -> Array | None:
     if (fused := _FUSED[part]) in config.names:
         rows = np.arange(_outputs(fused, config))
         if fused == "gate_up":
-            return np.split(rows, 2)[0 if part == "gate" else 1]
+            return np.split(rows, 2)[(part == "gate") == config.storage.gate_last]
         if config.storage.grouped:
             groups = rows.reshape(config.shared, -1, config.size)
             rows = {"q": groups[:, :-2], "k": groups[:, -2], "v": groups[:, -1]}[part].reshape(-1)

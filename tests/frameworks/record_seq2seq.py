@@ -33,17 +33,33 @@ _WHISPER = {
     "max_source_positions": 10,
     "max_target_positions": 80,
 }
+_MOONSHINE = {
+    "hidden_size": 21,
+    "intermediate_size": 20,
+    "encoder_num_hidden_layers": 3,
+    "decoder_num_hidden_layers": 2,
+    "encoder_num_attention_heads": 3,
+    "decoder_num_attention_heads": 3,
+    "max_position_embeddings": 80,
+}
 # Settings by the type of the model and what is particular.
 MODELS = {
     "t5": _T5,
     "t5-gated": {**_T5, "feed_forward_proj": "gated-gelu", "tie_word_embeddings": False},
     "whisper": _WHISPER,
     "whisper-short": _WHISPER,
+    "moonshine": _MOONSHINE,
+    "moonshine-biases": {**_MOONSHINE, "attention_bias": True, "tie_word_embeddings": False},
 }
 # Where weights drawn by others, or farther from those of an untrained model, give texts of more words.
-DRAWN = {"whisper": (4, 0.6), "whisper-short": (2, 0.6)}
+DRAWN = {
+    "whisper": (4, 0.6),
+    "whisper-short": (2, 0.6),
+    "moonshine": (5, 0.6),
+    "moonshine-biases": (1, 0.6),
+}
 # Audio by the type of the model: the name of the input, and its shape.
-AUDIO = {"whisper": ("input_features", (1, 6, 20))}
+AUDIO = {"whisper": ("input_features", (1, 6, 20)), "moonshine": ("input_values", (1, 3200))}
 
 
 def record(folder: Path, name: str) -> None:
@@ -55,7 +71,8 @@ def record(folder: Path, name: str) -> None:
     maker = AutoModelForSpeechSeq2Seq if kind in AUDIO else AutoModelForSeq2SeqLM
     model = maker.from_config(AutoConfig.for_model(kind, **settings)).eval()
     if settings.get("tie_word_embeddings") is False:
-        model.lm_head.weight = torch.nn.Parameter(model.lm_head.weight.clone())
+        head = model.get_output_embeddings()
+        head.weight = torch.nn.Parameter(head.weight.clone())
     with torch.no_grad():
         for weights in model.parameters():  # as training leaves them: no scale is 1, and no bias 0
             weights.copy_((weights + torch.randn_like(weights) * noise).to(torch.bfloat16))

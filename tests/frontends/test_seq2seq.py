@@ -184,6 +184,8 @@ def test_buckets_grow_with_the_distance(
         ("t5", {"num_decoder_layers": 3}, "E0401", "no tensor decoder.block.2"),
         ("t5", {"num_decoder_layers": 1}, "E0205", "no place for"),
         ("t5", {"d_model": 0}, "E0401", "hidden_size is 0"),
+        ("moonshine", {"decoder_num_key_value_heads": 1}, "E0203", "decoder_num_key_value_heads of 1"),
+        ("moonshine", {"hidden_size": 27}, "E0401", r"conv1.weight is of shape \[21, 1, 127\]"),
         ("whisper", {"num_mel_bins": 7}, "E0401", r"conv1.weight is of shape \[16, 6, 3\]"),
         ("whisper", {"max_source_positions": 12}, "E0401", "embed_positions"),
         ("whisper", {"activation_function": "foo"}, "E0203", "foo"),
@@ -193,9 +195,10 @@ def test_buckets_grow_with_the_distance(
 def test_what_is_not_read_is_refused(
     name: str, settings: dict[str, object], code: str, words: str, tmp_path: Path
 ) -> None:
-    place = Recorded(name, tmp_path).changed(**settings)
+    model = Recorded(name, tmp_path)
+    model.changed(**settings)
     with pytest.raises(EdgeKitError, match=words) as caught:
-        _ = [edgekit.convert(place, dims={"source": 8}, signature=half) for half in ("encode", "")]
+        _ = [model.graph(half) for half in ("encode", "")]
     assert caught.value.code == code
 
 
@@ -211,6 +214,8 @@ def test_signatures_and_sources_that_are_not_there_are_refused(tmp_path: Path) -
             model.graph(signature, **dims)
     with pytest.raises(EdgeKitError, match="12 tokens are more than the 10 of the model"):
         Recorded("whisper", tmp_path).graph("encode", source=23)
+    with pytest.raises(EdgeKitError, match="sources of 500 are absurd: they make 0 vectors"):
+        Recorded("moonshine", tmp_path).graph("encode", source=500)
     (tmp_path / "llama").mkdir()
     with pytest.raises(EdgeKitError, match="no signature encode"):
         edgekit.convert(language_model()(tmp_path / "llama"), signature="encode")
