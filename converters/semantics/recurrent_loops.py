@@ -218,22 +218,18 @@ def _lstm(
     """c' = s(f) c + s(i) tanh(g), h' = s(o) tanh(c')"""
     if len(states) != 2:
         return _fail()
-    for h, c in (states, states[::-1]):
-        try:
-            gates = _lstm_gates(step, h, c)
-        except _NoMatchError:
-            continue
-        n = operands[h].shape[1]
-        whole = {step.node(gate, Slice).inputs[0] for gate in gates}
-        order = [_block(step, gate, n) for gate in gates]
-        if len(whole) != 1 or sorted(order) != [0, 1, 2, 3] or h != states[0]:
-            _fail()
-        w, r, bias = _sum(step, whole.pop(), row, step.ins[h])
-        layer = _layer(x, operands[h], (w, r, bias, np.zeros_like(bias)), order, (_SIGMOID, _TANH, _TANH))
-        y, last, cells = recurrent.lstm(replace(layer, c=operands[c]), False)
-        assert cells is not None, "an LSTM has cells"
-        return [y, last, cells]
-    _fail()
+    h, c = states
+    gates = _lstm_gates(step, h, c)
+    n = operands[h].shape[1]
+    whole = {step.node(gate, Slice).inputs[0] for gate in gates}
+    order = [_block(step, gate, n) for gate in gates]
+    if len(whole) != 1 or sorted(order) != [0, 1, 2, 3]:
+        _fail()
+    w, r, bias = _sum(step, whole.pop(), row, step.ins[h])
+    layer = _layer(x, operands[h], (w, r, bias, np.zeros_like(bias)), order, (_SIGMOID, _TANH, _TANH))
+    y, last, cells = recurrent.lstm(replace(layer, c=operands[c]), False)
+    assert cells is not None, "an LSTM has cells"
+    return [y, last, cells]
 
 
 def _lstm_gates(step: _Step, h: int, c: int) -> tuple[str, str, str, str]:
