@@ -88,6 +88,15 @@ def test_extremes_have_room_for_what_more_samples_show() -> None:
     assert 0.3 < np.mean(fresh < high) < 0.9
 
 
+@pytest.mark.parametrize("x", [-1.0, -0.3, 0.0, 0.7, 5.3])
+def test_a_count_stands_for_the_middle_of_its_cell(x: float) -> None:
+    statistics = seen(np.array([x, 6.0]))
+    cell = 2 * statistics.reach / _BINS
+    places = statistics.centres[statistics.counts > 0]
+    np.testing.assert_allclose(places, [x, 6.0], rtol=0, atol=cell * 0.501)
+    assert statistics.centres[0] == pytest.approx(cell / 2 - statistics.reach, abs=cell * 1e-6)
+
+
 def test_extremes_of_few_samples_have_more_room() -> None:
     random = np.random.default_rng(1)
     inside = {}

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from edgekit.core import fixed_tfl
+from edgekit.core.fixed_tfl16 import table_scale
 from edgekit.core.types import Array
 
 ONE = 2.0**31
@@ -55,3 +56,25 @@ def test_sigmoids_of_both_signs(function: str) -> None:
     expected = 1 / (1 + np.exp(-real)) if function == "logistic" else np.tanh(real)
     found = getattr(fixed_tfl, function)(x) / ONE
     np.testing.assert_allclose(found, expected, rtol=0, atol=3e-7)
+
+
+@pytest.mark.parametrize(
+    ("scale", "most_left", "expected"),
+    [
+        (2**-12, 0, (3, 0)),
+        (2**-12, 1, (3, 0)),
+        (2**-11, 1, (6, 0)),
+        (2**-11, 0, (24576, 12)),
+        (2**-10, 1, (24576, 11)),
+        (2**-13, 1, (24576, 14)),
+        (0.75 * 2**-11, 1, (18432, 12)),
+        (0.75 * 2**-10, 1, (18432, 11)),
+    ],
+)
+def test_inputs_of_a_table_are_thirds_of_its_steps(
+    scale: float, most_left: int, expected: tuple[int, int]
+) -> None:
+    """Powers of two have a shift to the left where there is one; all others 15 bits, and a shift back."""
+    multiplier, right = table_scale(scale, most_left)
+    assert (multiplier, right) == expected
+    assert multiplier / 2**right == pytest.approx(3 * 4096 * scale)
