@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from support.sources import parsed
 from support.tools import ROOT, require
 from support.type_check import mypy
 
@@ -197,9 +198,9 @@ def test_what_opens_a_file_is_seen(text: str, opens: bool) -> None:
 def test_one_function_opens_files_of_users() -> None:
     """edgekit/core/files.py: regular files alone, no waiting for pipes, no links out of a folder."""
     found: dict[str, list[str]] = {}
-    for path in product():
+    for path, tree in parsed(product(), "open|read_|load|fromfile|memmap|ZipFile"):
         name = path.relative_to(ROOT).as_posix()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(tree):
             if isinstance(node, ast.Call) and opens_by_itself(node):
                 found.setdefault(name, []).append(f"line {node.lineno}: {ast.unparse(node)}")
     rooms = (*OPENED, ".github/", "setup.py")
@@ -236,8 +237,8 @@ def own_exceptions() -> frozenset[str]:
     """The classes of exceptions whose text EdgeKit writes."""
     bases = {
         node.name: {ast.unparse(base).rpartition(".")[2] for base in node.bases}
-        for path in product()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for _, tree in parsed(product(), r"class \w+\(.*Error\b")
+        for node in ast.walk(tree)
         if isinstance(node, ast.ClassDef)
     }
     own = {"EdgeKitError", "OwnWordsError"}

@@ -11,6 +11,7 @@ import onnx
 import pytest
 from support.command_line import CommandLine
 from support.onnx_models import model, node
+from support.sources import parsed
 from support.tools import ROOT, require
 
 from edgekit import explanations
@@ -22,11 +23,11 @@ TINY = 'base = "cortex-m4"\nmemory = {flash = "8K", ram = "8K"}\n'
 
 def raised() -> set[str]:
     """The codes that the source gives to errors."""
+    every = (path for stage in STAGES for path in (ROOT / stage).rglob("*.py"))
     return {
         node.value
-        for stage in STAGES
-        for path in (ROOT / stage).rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for _, tree in parsed(every, r"E\d{4}")
+        for node in ast.walk(tree)
         if isinstance(node, ast.Constant) and re.fullmatch(r"E\d{4}", str(node.value))
     }
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.command_line import CommandLine
+from support.sources import parsed
 
 import edgekit
 from edgekit import converters
@@ -100,8 +101,8 @@ def test_the_tool_reaches_readers_through_that_check_alone() -> None:
     }
     holds = {f"converters/{r.__name__.split('.')[-2]}/reader.py": r for r in READERS if _holds(r)}
     found = set()
-    for path in [file for folder in (package, *stages) for file in folder.rglob("*.py")]:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for path, tree in parsed((p for folder in (package, *stages) for p in folder.rglob("*.py")), "reader"):
+        for node in ast.walk(tree):
             if isinstance(node, ast.Import | ast.ImportFrom):
                 module = getattr(node, "module", None) or ""
                 words = {name for alias in node.names for name in (alias.name, f"{module}.{alias.name}")}

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import typer
 from support.command_line import CommandLine
+from support.sources import parsed
 from support.tools import ROOT
 
 import edgekit
@@ -146,8 +147,8 @@ def test_commands_and_options_stand_in_groups(cli: CommandLine) -> None:
 def _hints() -> list[tuple[str, str]]:
     """Every text in the source that is given as a hint, with where it stands."""
     found = []
-    for path in (path for stage in STAGES for path in (ROOT / stage).rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for path, tree in parsed((path for stage in STAGES for path in (ROOT / stage).rglob("*.py")), "(?i)hint"):
+        for node in ast.walk(tree):
             values: list[ast.expr] = []
             if (isinstance(node, ast.keyword) and node.arg == "hint") or (
                 isinstance(node, ast.Assign) and ast.unparse(node.targets[0]).lower().strip("_") == "hint"

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.nets import Net
+from support.sources import parsed
 
 import edgekit
 from edgekit import EdgeKitError, Graph
@@ -138,8 +139,8 @@ def test_whatever_opens_an_archive_or_an_array_asks_these_limits() -> None:
     openers = {"ZipFile", "load", "GzipFile", "LZMAFile", "BZ2File", "TarFile", "decompress", "decompressobj"}
     of = {"zipfile", "np", "numpy", "gzip", "lzma", "bz2", "tarfile", "zlib"}
     found = set()
-    for path in [file for folder in (package, *stages) for file in folder.rglob("*.py")]:
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+    every = (file for folder in (package, *stages) for file in folder.rglob("*.py"))
+    for path, tree in parsed(every, rf"\b({'|'.join(of)})\s*\.\s*({'|'.join(openers)})\b"):
         skipped = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call) and writes(node)}
         names = [
             (node.value.id, node.attr)

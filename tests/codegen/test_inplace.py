@@ -2,7 +2,8 @@
 
 import re
 from dataclasses import replace
-from itertools import product
+from functools import cache
+from itertools import accumulate, product
 from pathlib import Path
 
 import numpy as np
@@ -171,21 +172,25 @@ def in_lines(call: Call, block: int, rows: int) -> int:
     size, outputs = p["in_h"] * p["in_w"] * p["in_c"], p["out_c"]
     steps: list[tuple[int, int]] = []  # how far y is written by then, and the least byte that is read
     written = 0
+
+    @cache  # channels of a pixel read the same cells
+    def least(n: int, h: int, v: int) -> int:
+        cells = [
+            n * size + (row * p["in_w"] + column) * p["in_c"]
+            for row in (h * p["stride_h"] - p["pad_top"] + i * p["dilation_h"] for i in range(p["k_h"]))
+            for column in (v * p["stride_w"] - p["pad_left"] + j * p["dilation_w"] for j in range(p["k_w"]))
+            if 0 <= row < p["in_h"] and 0 <= column < p["in_w"]
+        ]
+        return min(cells, default=1 << 60)
+
     for n, first in product(range(p["batch"]), range(0, p["out_h"], rows)):
         some = range(first, min(first + rows, p["out_h"]))
         for channel, v, h in product(range(0, outputs, block), range(p["out_w"]), some):
-            cells = [
-                n * size + (row * p["in_w"] + column) * p["in_c"]
-                for row in (h * p["stride_h"] - p["pad_top"] + i * p["dilation_h"] for i in range(p["k_h"]))
-                for column in (
-                    v * p["stride_w"] - p["pad_left"] + j * p["dilation_w"] for j in range(p["k_w"])
-                )
-                if 0 <= row < p["in_h"] and 0 <= column < p["in_w"]
-            ]
-            steps.append((written, min(cells, default=1 << 60)))
+            steps.append((written, least(n, h, v)))
             pixel = (n * p["out_h"] + h) * p["out_w"] + v
             written = max(written, pixel * outputs + min(channel + block, outputs))
-    return max(0, *(before - min(least for _, least in steps[i:]) for i, (before, _) in enumerate(steps)))
+    later = accumulate((first for _, first in reversed(steps)), min)
+    return max(0, *(before - first for (before, _), first in zip(reversed(steps), later, strict=True)))
 
 
 def test_the_distance_of_kernels_that_compute_channels_of_rows_together() -> None:

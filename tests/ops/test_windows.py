@@ -15,6 +15,7 @@ from support.nets import Net
 from support.op_cases import normal, run_graph_in_c
 from support.random_models import Dice
 from support.random_models import of as onnx_model
+from support.sources import parsed
 from support.tflite_writer import Operator, Tensor
 from support.tflite_writer import model as tflite_model
 from tflite.litert import converted
@@ -208,8 +209,8 @@ def test_every_pool_of_a_reader_is_fitted() -> None:
     """Where a reader makes a pool, its window may have any size."""
     made = fitted = 0
     for folder in converters.__path__:
-        for path in Path(folder).resolve().rglob("*.py"):
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for _, tree in parsed(Path(folder).resolve().rglob("*.py"), r"Pool2d|\.fitted\b"):
+            for node in ast.walk(tree):
                 if isinstance(node, ast.Call):
                     made += isinstance(node.func, ast.Name) and node.func.id in ("Pool2d", "ArgMaxPool2d")
                     fitted += isinstance(node.func, ast.Attribute) and node.func.attr == "fitted"
