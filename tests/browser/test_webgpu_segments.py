@@ -101,21 +101,21 @@ def test_runs_and_a_device_that_is_lost(chromium: Browser, made: Path, tmp_path:
 def test_the_module_may_come_from_anywhere_and_has_to_be_there(
     chromium: Browser, made: Path, tmp_path: Path
 ) -> None:
+    """Models of one device share kernels while they live: software compiles them for seconds."""
     script = """
         const { createModelInWorker } = await import("./npm/middle.worker.js");
         const gpu = "require";
+        const device = await (await navigator.gpu.requestAdapter()).requestDevice();
         const bytes = await (await fetch("npm/middle.cpu.wasm")).arrayBuffer();
         const answers = [];
         for (const cpu of ["npm/middle.cpu.wasm", bytes, await fetch("npm/middle.cpu.wasm")]) {
-          const model = await createGpuModel({ gpu, cpu });
+          const model = await createGpuModel({ gpu, cpu, device });
           answers.push(Array.from(await model.run(x)));
-          model.dispose();
         }
         const worker = await createModelInWorker({ gpu, cpu: "npm/middle.cpu.wasm" });
         answers.push(Array.from(await worker.run(x)));
         for (const cpu of ["npm/none", new Uint8Array(9), new Uint8Array(bytes.byteLength)])
-          answers.push(await createGpuModel({ gpu, cpu }).catch(String));
-        const device = await (await navigator.gpu.requestAdapter()).requestDevice();
+          answers.push(await createGpuModel({ gpu, cpu, device }).catch(String));
         const model = await createGpuModel({ device, cpu: "npm/none" });
         answers.push(Array.from(await model.run(x)), model.backend, model.why);
         return answers;
