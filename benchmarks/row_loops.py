@@ -23,6 +23,7 @@ from benchmarks.results import PAGE, table, write_section
 from edgekit import api
 from edgekit.codegen.cost.instructions import counted
 from edgekit.codegen.lowering import row_search
+from edgekit.codegen.lowering.compact_weights import fit
 from edgekit.codegen.program import compile_graph
 from edgekit.core import target
 from edgekit.core.ir import Graph
@@ -84,8 +85,8 @@ def _graphs(models: Path) -> Iterator[tuple[str, Graph]]:
 def _measured(graph: Graph, name: str) -> list[str]:
     plain = target.load(name)
     tight = replace(plain, least_ram=True)
-    whole, rows = compile_graph(graph, plain), compile_graph(graph, tight)
-    inside = [compile_graph(graph, each, "arena").arena.size for each in (plain, tight)]
+    whole, rows = fit(graph, plain), fit(graph, tight)
+    inside = [fit(graph, each, "arena").arena.size for each in (plain, tight)]
     more = counted(rows, "speed").total / counted(whole, "speed").total - 1 if rows.row_gain else 0.0
     sizes = (whole.arena.size, rows.arena.size, *inside)
     return [*(f"{size:,}" for size in sizes), f"{more:.1%}"]

@@ -6,7 +6,8 @@ flash of a target bounds that, a multiple of what weights take at least, and the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import inf
 from typing import Literal
@@ -15,9 +16,11 @@ from edgekit.codegen.kernels.expressions import WEIGHT_LIMIT
 from edgekit.codegen.kernels.selection import cost, small, weight_bytes
 from edgekit.codegen.kernels.sources import candidates
 from edgekit.codegen.lowering.lower import WeightLimits, lower
+from edgekit.codegen.lowering.row_search import INSTRUCTION_BUDGET
 from edgekit.codegen.memory.planner import scratch_of
 from edgekit.codegen.memory.sharing import Ports
 from edgekit.codegen.program import Program, compile_graph
+from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
 from edgekit.core.ops import Call
 from edgekit.core.target import Target
@@ -63,47 +66,90 @@ def fit(
     of what they take at least; with the smallest weights if it is optimized for size. In between, weights
     become smaller where that costs the fewest instructions for each byte. `before` is what fitted with less
     beside it. Constants are linked, or given to each run `by_pointer`."""
+    known = [before] if before else []
+
+    def compiled(limits: WeightLimits, target: Target = target) -> Program:
+        """Once for the same limits and target."""
+        for program in known:
+            if (program.target, program.weight_limits) == (target, limits):
+                return program
+        known.append(compile_graph(graph, target, ports, limits, by_pointer=by_pointer))
+        return known[-1]
+
     if optimize == "size":
-        limits: WeightLimits = dict.fromkeys(_layers(graph, target), 0)
-        if before and before.weight_limits == limits:
-            return before
-        return compile_graph(graph, target, ports, limits, by_pointer=by_pointer)
-    program = (
-        before
-        if before and not before.weight_limits
-        else compile_graph(graph, target, ports, by_pointer=by_pointer)
-    )
+        return compiled(dict.fromkeys(_layers(graph, target), 0))
+    whole_tensors = replace(target, least_ram=False, ram_limit=0)
+    program = compiled({}, whole_tensors)
     need = program.weight_bytes + others - target.memory.get("flash", 1 << 62)
     is_frugal = bool(target.board) and not target.weight_growth
     growth, least_gain = (_ON_MICROCONTROLLERS, _LEAST_GAIN) if is_frugal else (target.weight_growth, 0)
     is_bounded = growth or ("flash" not in target.memory and program.weight_bytes > _UNBOUNDED)
     if need <= 0 and not is_bounded:
-        return program
+        return compiled({})
     layers = _layers(graph, target)
     if is_bounded:
         least = program.weight_bytes - sum(forms[0].bytes - forms[-1].bytes for forms in layers.values())
         most = int(growth * least) if growth else max(int(_GROWTH * least), _UNBOUNDED)
         need = max(need, program.weight_bytes - most)
-    limits = _limits(layers, need, least_gain, spares_ram=bool(target.board) and target.least_ram)
-    if before and before.weight_limits == limits:
-        return before
-    if limits:
-        program = compile_graph(graph, target, ports, limits, by_pointer=by_pointer)
+    program = compiled(_limits(layers, need, least_gain), whole_tensors)
     while is_frugal and (less := _with_less_scratch(program, layers)):
-        other = compile_graph(graph, target, ports, less, by_pointer=by_pointer)
+        other = compiled(less, whole_tensors)
         if other.arena_bytes >= program.arena_bytes:
             break
         program = other
-    return program
+    if not (target.board and target.least_ram):
+        return compiled(program.weight_limits)
+
+    def sparing(names: Collection[str]) -> WeightLimits:
+        return _limits(layers, need, least_gain, names)
+
+    return _in_least_ram(compiled, sparing, layers, program.weight_limits)
 
 
-def _limits(layers: _Forms, need: int, least_gain: float, *, spares_ram: bool) -> WeightLimits:
+def _in_least_ram(
+    compiled: Callable[[WeightLimits], Program],
+    sparing: Callable[[Collection[str]], WeightLimits],
+    layers: _Forms,
+    usual: WeightLimits,
+) -> Program:
+    """Kernels take more working memory than others as usual, or in no layer that runs as a loop over rows, or
+    in none at all: the smallest arena of these for few more instructions than usual; with a limit of RAM,
+    the fewest instructions within it."""
+
+    def instructions(limits: WeightLimits, more: float) -> float:
+        """Of layers with several forms, with so many more for loops over rows, as a share."""
+        chosen = (_chosen(forms, limits.get(result)) for result, forms in layers.items())
+        return (1 + more) * sum(form.instructions for form in chosen)
+
+    tight = compiled(sparing(layers))
+    looped = {result for line in tight.lines if line.rows for result in line.rows.loop.results}
+    found = [tight]
+    for limits in (sparing(looped), usual):
+        with suppress(EdgeKitError):  # it may not work in so few bytes
+            found.append(compiled(limits))
+    gains = [program.row_gain for program in found]
+    times = [instructions(p.weight_limits, g.more if g else 0.0) for p, g in zip(found, gains, strict=True)]
+    if tight.target.ram_limit:
+        return found[times.index(min(times))]
+    most = (1 + INSTRUCTION_BUDGET) * instructions(usual, 0.0)
+    few = [
+        (p.arena_bytes, time, i) for i, (p, time) in enumerate(zip(found, times, strict=True)) if time <= most
+    ]
+    return found[min(few)[-1]] if few else tight
+
+
+def _chosen(forms: Sequence[_Form], limit: int | None) -> _Form:
+    return next(form for form in forms if limit is None or form.limit == limit)
+
+
+def _limits(layers: _Forms, need: int, least_gain: float, sparing: Collection[str] = ()) -> WeightLimits:
     """Smaller forms, by the cheapest bytes first, until they save so many and each other byte gains enough;
-    then larger ones that have room, by the most instructions first. Where RAM is scarce, only forms whose
+    then larger ones that have room, by the most instructions first. In `sparing` layers, only forms whose
     kernels take the least scratch memory."""
     fastest = {result: forms[0] for result, forms in layers.items()}
-    if spares_ram:
-        layers = {result: _with_least_scratch(forms) for result, forms in layers.items()}
+    layers = {
+        result: _with_least_scratch(forms) if result in sparing else forms for result, forms in layers.items()
+    }
     now = {result: forms[0] for result, forms in layers.items()}
     need -= sum(fastest[result].bytes - form.bytes for result, form in now.items())
 

@@ -128,8 +128,34 @@ def test_working_memory_of_points_may_not_fill_the_arena() -> None:
     assert frugal.arena_bytes < asked.arena_bytes
     larger = tiled(is_behind_more=True)
     assert winograd_layers(fit(larger, M4)) == [False, False, False, True]
-    assert not any(winograd_layers(fit(larger, replace(M4, least_ram=True))))
-    assert not any(winograd_layers(fit(larger, replace(FASTEST, least_ram=True))))
+
+
+def test_little_ram_costs_few_instructions() -> None:
+    """Working memory stays where layers are much slower without it, unless a limit of RAM excludes it."""
+    fast, frugal = fit(tiled(), FASTEST), fit(tiled(), M4)
+    assert winograd_layers(fit(tiled(), in_ram(0))) == [True]
+    assert winograd_layers(fit(tiled(), in_ram(with_ports(fast)))) == [True]
+    assert winograd_layers(fit(tiled(), in_ram(with_ports(fast) - 1))) == [False]
+    assert winograd_layers(fit(tiled(), in_ram(with_ports(frugal)))) == [False]
+    with pytest.raises(EdgeKitError, match="of RAM at least"):
+        fit(tiled(), in_ram(with_ports(frugal) - 1))
+
+
+def test_loops_over_rows_spare_working_memory() -> None:
+    graph = tiled(is_behind_more=True)
+    usual, least = fit(graph, FASTEST), fit(graph, in_ram(0))
+    assert winograd_layers(usual) == [False, False, False, True]
+    assert not any(winograd_layers(least))
+    assert least.arena_bytes < usual.arena_bytes / 5
+    assert fit(graph, in_ram(with_ports(usual))).weight_limits == usual.weight_limits
+
+
+def in_ram(limit: int) -> targets.Target:
+    return replace(FASTEST, least_ram=True, ram_limit=limit)
+
+
+def with_ports(program: Program) -> int:
+    return program.arena_bytes + sum(port.type.bytes for port in (*program.inputs, *program.outputs))
 
 
 def tiled(is_behind_more: bool = False) -> Graph:
