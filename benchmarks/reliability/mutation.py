@@ -149,7 +149,7 @@ def written(results: Sequence[Result], seed: int) -> str:
         "does not terminate counts as killed. No test had been written for a mutant of the sample, so\n"
         "that the share holds for other changes. Equivalent mutants compute the same results;\n"
         "`benchmarks/reliability/equivalent_mutants.toml` gives the reasons, and some that survived may\n"
-        "be equivalent, too.\n\n"
+        "be equivalent, too. The share is a lower bound: tests that were not recorded judge nothing.\n\n"
         f"{table(('area', *counts, 'killed, of those not equivalent'), rows)}\n\nAll samples:\n\n"
         f"{cumulated('reliability.mutation', ('commit', 'seed', *counts), samples, RELIABILITY)}"
     )
