@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from edgekit.codegen.compilation.publish import write
@@ -47,8 +48,11 @@ def find(instead: str) -> Jdk:
     return Jdk(Compiler("javac", (path,), "javac"), include)
 
 
+@cache
 def _home(javac: str) -> Path:
-    """Where the JDK is: programs on PATH are links, or start the JDK that the system prefers."""
+    """Where the JDK is: programs on PATH are links, or start the JDK that the system prefers.
+
+    Asked once: the answer starts a JVM."""
     words = [javac, "-J-XshowSettings:properties", "-version"]
     folder = tempfile.gettempdir()
     try:
