@@ -32,7 +32,8 @@ class CrossDecoder(Decoder):
         self.at("cross_o", i)
         keys, values = (self._read(f"cross_{kind}_{i}", c.cache(self.room)) for kind in ("keys", "values"))
         y = q.apply(CachedAttention(c.attention_scale), keys, values, self.last)
-        return x + self.dense("cross_o", rows_of_heads(y).reshape(*rows.shape), c.width, i)
+        y = self.dense("cross_o", rows_of_heads(y).reshape(*rows.shape), c.width, i)
+        return self.norm("cross_sum_norm", x + y, i)
 
     def _read(self, name: str, type: Type) -> Tensor:
         found = stored(self.builder, name, type)

@@ -65,6 +65,8 @@ class Decoder(Layers):
         bias = self.weights("head", c.words, kind="bias") if "head" in c.biases else None
         self.at("head")
         y = compose.dense(x, table if c.tied else self.weights("head", c.words, c.width), bias)
+        if c.family.logits_bias:
+            y = y + self.weights.named(c.family.logits_bias, 1, c.words)
         y = scaled(y, c.logits_scale)
         return (y * (1 / c.logits_cap)).apply(Tanh()) * c.logits_cap if c.logits_cap else y
 

@@ -90,6 +90,7 @@ class Family:
     convolutions: tuple[Convolution, ...] = ()  # over audio
     channels: int = 0  # of audio
     left_over: tuple[str, ...] = ()  # starts of tensors that models with some heads have no use for
+    logits_bias: str = ""  # a tensor [1, words]
     reads: tuple[str, ...] = ()  # settings that scale or cap, of this family alone
 
     def __post_init__(self) -> None:

@@ -18,7 +18,7 @@ from edgekit.converters.transformers.audio import convolved, shape, stride, vect
 from edgekit.converters.transformers.caches import replaced, stored
 from edgekit.converters.transformers.config import Layer
 from edgekit.converters.transformers.cross_attention import INDEX, LAST
-from edgekit.converters.transformers.layers import Layers
+from edgekit.converters.transformers.layers import Layers, scaled
 from edgekit.converters.transformers.parts import Parts
 from edgekit.converters.transformers.step import cache_rooms, one_step
 from edgekit.converters.transformers.weights import Weights
@@ -73,18 +73,21 @@ class Encoder(Layers):
         at = np.arange(room, dtype=np.int32)
         self.builder.origin = _LENGTH
         counts = length.new(at).apply(Less(), length).reshape(1, 1, 1, room)
-        bias = self.relative_bias(at - at[:, None], both_ways=True)
-        self.mask = Mask(counts, bias.reshape(1, *bias.shape))
+        self.mask = Mask(counts)
+        if "relative_bias" in c.names:
+            bias = self.relative_bias(at - at[:, None], both_ways=True)
+            self.mask = Mask(counts, bias.reshape(1, *bias.shape))
         self.at("embedding")
         table = self.weights("embedding", c.words, c.width)
-        return self._vectors(table.apply(Gather(0), ids.reshape(room, 1)))
+        x = table.apply(Gather(0), ids.reshape(room, 1))
+        return self._vectors(scaled(x, c.embedding_scale))
 
     def heard(self, x: Tensor) -> Tensor:
         return self._vectors(convolved(self, x))
 
     def _vectors(self, x: Tensor) -> Tensor:
         turns = self.turns(x.new(np.arange(x.shape[0], dtype=np.int32)))
-        x = self.placed(x)
+        x = self.norm("embedding_norm", self.placed(x))
         for i, layer in enumerate(self.config.layers):
             x = self.block(i, layer, x, turns)
         return self.norm("norm", x)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 from edgekit.converters.file_formats.json_record import Record
-from edgekit.converters.transformers.families import NO_GATE, Convolution, Family, Storage
+from edgekit.converters.transformers.families import ALL_BIASES, NO_GATE, Convolution, Family, Storage
 
 
 @dataclass(frozen=True)
@@ -17,9 +18,9 @@ class Halves:
     decoder: Family
 
 
-def _t5(config: Record) -> Halves:
-    act = config.text("feed_forward_proj", "relu")
-    is_gated = act.startswith("gated-")
+def _t5(config: Record, act: str = "relu", *, scales: bool = True) -> Halves:
+    act = config.text("feed_forward_proj", act)
+    is_gated, is_tied = act.startswith("gated-"), config.flag("tie_word_embeddings", True)
     encoder = Family(
         names={
             "embedding": "shared",
@@ -64,7 +65,7 @@ def _t5(config: Record) -> Halves:
         },
         keys={**encoder.keys, "num_decoder_layers": "num_hidden_layers"},
         left_over=("encoder.", "decoder.embed_tokens."),
-        scales_logits=config.flag("scale_decoder_outputs", config.flag("tie_word_embeddings", True)),
+        scales_logits=scales and config.flag("scale_decoder_outputs", is_tied),
     )
     return Halves(encoder, decoder)
 
@@ -78,7 +79,6 @@ def _t5_mlp(layer: str, *, is_gated: bool) -> Mapping[str, str]:
 def _whisper(config: Record) -> Halves:
     encoder = Family(
         names={
-            **NO_GATE,
             **_bart_names("encoder"),
             "conv1": "model.encoder.conv1",
             "conv2": "model.encoder.conv2",
@@ -99,7 +99,7 @@ def _whisper(config: Record) -> Halves:
     )
     decoder = replace(
         encoder,
-        names={**NO_GATE, **_bart_names("decoder"), "head": "proj_out"},
+        names={**_bart_names("decoder"), "head": "proj_out"},
         keys={**_bart_keys("decoder"), "max_target_positions": "max_position_embeddings"},
         silent={**encoder.silent, "max_position_embeddings": 448},
         biases={**encoder.biases, **dict.fromkeys(("cross_q", "cross_v", "cross_o"), True)},
@@ -108,8 +108,48 @@ def _whisper(config: Record) -> Halves:
     return Halves(encoder, decoder)
 
 
+def _bart(config: Record) -> Halves:
+    encoder = Family(
+        names={**_bart_names("encoder"), **_bart_norms("encoder")},
+        keys=_bart_keys("encoder"),
+        silent={"hidden_act": "gelu", "max_position_embeddings": 1024, "rms_norm_eps": 1e-5},
+        biases=ALL_BIASES,
+        layer_norm=True,
+        rotates="none",
+        position_offset=2,
+        scales_embedding=config.flag("scale_embedding", False),
+        architectures=("ForConditionalGeneration",),
+        left_over=("model.decoder.", "model.encoder.embed_tokens.", "lm_head.", "final_logits_bias"),
+    )
+    decoder = replace(
+        encoder,
+        names={**_bart_names("decoder"), **_bart_norms("decoder")},
+        keys=_bart_keys("decoder"),
+        biases={**ALL_BIASES, **dict.fromkeys((f"cross_{part}" for part in "qkvo"), True)},
+        left_over=("model.encoder.", "model.decoder.embed_tokens."),
+        logits_bias="final_logits_bias",
+    )
+    return Halves(encoder, decoder)
+
+
+def _bart_norms(half: str) -> Mapping[str, str]:
+    """Behind the sums, and behind the embedding."""
+    names = {
+        "embedding": "model.shared",
+        "embedding_norm": f"model.{half}.layernorm_embedding",
+        "norm": "",
+        "attention_norm": "",
+        "attention_sum_norm": "self_attn_layer_norm",
+        "mlp_norm": "",
+        "mlp_sum_norm": "final_layer_norm",
+    }
+    cross = {"cross_norm": "", "cross_sum_norm": "encoder_attn_layer_norm"}
+    return names if half == "encoder" else {**names, **cross}
+
+
 def _bart_names(half: str) -> Mapping[str, str]:
     names = {
+        **NO_GATE,
         "embedding": "model.decoder.embed_tokens",
         "positions": f"model.{half}.embed_positions",
         "layers": f"model.{half}.layers",
@@ -215,6 +255,8 @@ def _moonshine_heads(config: Record, half: str) -> Mapping[str, int]:
 
 SEQ2SEQ: Mapping[str, Callable[[Record], Halves]] = {
     "t5": _t5,
+    "mt5": partial(_t5, act="gated-gelu", scales=False),
+    "bart": _bart,
     "whisper": _whisper,
     "moonshine": _moonshine,
 }

@@ -21,6 +21,16 @@ _T5 = {
     "relative_attention_num_buckets": 16,
     "relative_attention_max_distance": 20,
 }
+_BART = {
+    "d_model": 16,
+    "encoder_layers": 3,
+    "decoder_layers": 2,
+    "encoder_attention_heads": 4,
+    "decoder_attention_heads": 2,
+    "encoder_ffn_dim": 28,
+    "decoder_ffn_dim": 20,
+    "max_position_embeddings": 80,
+}
 _WHISPER = {
     "num_mel_bins": 6,
     "d_model": 16,
@@ -46,6 +56,8 @@ _MOONSHINE = {
 MODELS = {
     "t5": _T5,
     "t5-gated": {**_T5, "feed_forward_proj": "gated-gelu", "tie_word_embeddings": False},
+    "mt5": _T5,
+    "bart": {**_BART, "scale_embedding": True},
     "whisper": _WHISPER,
     "whisper-short": _WHISPER,
     "moonshine": _MOONSHINE,
@@ -76,6 +88,9 @@ def record(folder: Path, name: str) -> None:
     with torch.no_grad():
         for weights in model.parameters():  # as training leaves them: no scale is 1, and no bias 0
             weights.copy_((weights + torch.randn_like(weights) * noise).to(torch.bfloat16))
+        if kind == "bart":
+            model.model.decoder.embed_positions.weight.mul_(8)  # or a text would be one word
+            model.final_logits_bias.copy_(torch.randn(1, WORDS).to(torch.bfloat16))
     rng = np.random.default_rng(1)
     source, tokens = rng.integers(2, WORDS, (1, SOURCE)), rng.integers(2, WORDS, (1, STEPS))
     if kind in AUDIO:
