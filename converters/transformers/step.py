@@ -44,6 +44,9 @@ def cache_rooms(config: Config, bindings: Bindings, tokens: int) -> list[Room]:
     """Caches for all positions of the model, unless --dim says how many; those of a layer with a sliding
     window hold the window."""
     positions = bindings.size("positions", config.positions)
+    if "positions" in config.names and positions > config.positions:
+        message = f"the model has a table of {config.positions} positions, and no vectors for {positions}"
+        raise EdgeKitError("E0103", message, hint=f"--dim positions=N, up to {config.positions}")
     chunk = max(1, tokens)
     if any(layer.window is not None for layer in config.layers):
         chunk = bindings.size("chunk", max(_CHUNK, tokens))

@@ -181,6 +181,21 @@ def test_runs_of_more_tokens_than_windows_have_room_for_are_refused(tmp_path: Pa
         convert(folder("llama")(tmp_path), dims={"chunk": 4})
 
 
+@pytest.mark.parametrize("name", ["gpt2", "opt"])
+def test_positions_beyond_a_table_of_them_are_refused(name: str, tmp_path: Path) -> None:
+    """Rotation goes on for longer texts; a table ends."""
+    where = folder(name)(tmp_path)
+    graph = convert(where)
+    rows = graph.type(graph.states[0].input).shape[2]
+    with pytest.raises(
+        EdgeKitError, match=f"table of {rows} positions, and no vectors for {rows + 1}"
+    ) as caught:
+        convert(where, dims={"positions": rows + 1})
+    assert caught.value.hint == f"--dim positions=N, up to {rows}"
+    longer = convert(folder("llama")(tmp_path), dims={"positions": 1000})
+    assert longer.type(longer.states[0].input).shape[2] == 1000
+
+
 def test_a_dimension_that_does_not_exist_is_refused(tmp_path: Path) -> None:
     with pytest.raises(EdgeKitError, match="no dimension named position,") as caught:
         convert(folder()(tmp_path), dims={"position": 8})
