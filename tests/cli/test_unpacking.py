@@ -133,7 +133,7 @@ def writes(call: ast.Call) -> bool:
 
 
 def test_whatever_opens_an_archive_or_an_array_asks_these_limits() -> None:
-    """But for archives that come with EdgeKit: the demo's pictures, and what the playground's page is made of."""
+    """But for archives that come with EdgeKit: the demo's pictures, and parts of the playground's page."""
     package = Path(edgekit.__file__).parent
     stages = [link.resolve() for link in package.iterdir() if link.is_symlink()]
     openers = {"ZipFile", "load", "GzipFile", "LZMAFile", "BZ2File", "TarFile", "decompress", "decompressobj"}
