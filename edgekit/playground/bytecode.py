@@ -5,13 +5,14 @@ Runs in Pyodide, since bytecode is of one version of Python."""
 from __future__ import annotations
 
 import io
+import marshal
 import tarfile
 import zipfile
-from importlib._bootstrap_external import _code_to_hash_pyc  # type: ignore[attr-defined]
-from importlib.util import source_hash
+from importlib.util import MAGIC_NUMBER, source_hash
 from pathlib import Path
 
 PAGE = Path("/page")
+_UNCHECKED = (1).to_bytes(4, "little")  # with a hash of the source that is not compared: PEP 552
 
 
 def compiled(name: str, data: bytes, optimize: int) -> tuple[str, bytes]:
@@ -19,7 +20,7 @@ def compiled(name: str, data: bytes, optimize: int) -> tuple[str, bytes]:
     if not name.endswith(".py"):
         return name, data
     code = compile(data, name, "exec", dont_inherit=True, optimize=optimize)
-    return f"{name}c", _code_to_hash_pyc(code, source_hash(data), checked=False)
+    return f"{name}c", MAGIC_NUMBER + _UNCHECKED + source_hash(data) + marshal.dumps(code)
 
 
 def compile_library(path: Path) -> None:
