@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from itertools import chain
 from pathlib import Path
+from typing import TypeVar
 
 from benchmarks.reliability.networks import Network, networks
 from benchmarks.results import RELIABILITY, table, write_section
@@ -27,6 +28,7 @@ from edgekit.core import target as targets
 from edgekit.core.ir import Graph
 from edgekit.core.target import Target
 
+T = TypeVar("T")
 _PAINTED = 16384  # bytes
 # Bytes that frames are aligned to, and that a run may leave unwritten, as padding, at its deepest point.
 _ALIGNMENT = 8
@@ -116,8 +118,7 @@ def measured(
     is_kept_only: bool = False,
 ) -> Iterator[Depth]:
     """All depths; those that a file holds from before are taken from it, new ones are added."""
-    lines = kept.read_text(encoding="utf-8").splitlines() if kept and kept.exists() else []
-    before = {(d.network, d.target, d.optimize): d for d in (Depth(**json.loads(line)) for line in lines)}
+    before = {(d.network, d.target, d.optimize): d for d in kept_in(kept, Depth)}
     for network in chosen:
         graph = cache(network.graph)
         for name in names:
@@ -129,10 +130,20 @@ def measured(
                     bound, seen = depth(graph(), targets.load(name), goal)
                     found = Depth(network.name, name, goal, bound, seen)
                     print(found, "" if found.is_tight else "NOT TIGHT", flush=True)
-                    if kept:
-                        with kept.open("a", encoding="utf-8") as file:
-                            file.write(json.dumps(asdict(found)) + "\n")
+                    keep(kept, asdict(found))
                 yield found
+
+
+def kept_in(path: Path | None, kind: Callable[..., T]) -> list[T]:
+    """What was measured before, a line each."""
+    lines = path.read_text(encoding="utf-8").splitlines() if path and path.exists() else []
+    return [kind(**json.loads(line)) for line in lines]
+
+
+def keep(path: Path | None, fields: Mapping[str, object]) -> None:
+    if path:
+        with path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(fields) + "\n")
 
 
 def section(found: Sequence[Depth]) -> str:

@@ -6,7 +6,6 @@ Who has no gcc when a library is built learns from this how much more its frames
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -15,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from benchmarks.reliability.networks import Network, networks
-from benchmarks.reliability.stack import processors
+from benchmarks.reliability.stack import keep, kept_in, processors
 from benchmarks.results import RELIABILITY, table, write_section
 from edgekit.codegen.compilation import toolchain
 from edgekit.codegen.compilation.build import generate
@@ -78,8 +77,7 @@ def _knows_its_processor(compiler: toolchain.Compiler) -> bool:
 
 def measured(names: Sequence[str], kept: Path | None, chosen: Sequence[Network]) -> Iterator[Bounds]:
     """Those that a file holds from before are taken from it, new ones are added."""
-    lines = kept.read_text(encoding="utf-8").splitlines() if kept and kept.exists() else []
-    before = {(x.network, x.target, x.optimize): x for x in (Bounds(**json.loads(line)) for line in lines)}
+    before = {(x.network, x.target, x.optimize): x for x in kept_in(kept, Bounds)}
     for network in chosen:
         graph = cache(network.graph)
         for name in names:
@@ -89,9 +87,7 @@ def measured(names: Sequence[str], kept: Path | None, chosen: Sequence[Network])
                     continue
                 one = Bounds(network.name, name, goal, *bounds(graph(), name, goal))
                 print(one, flush=True)
-                if kept:
-                    with kept.open("a", encoding="utf-8") as file:
-                        file.write(json.dumps(asdict(one)) + "\n")
+                keep(kept, asdict(one))
                 yield one
 
 

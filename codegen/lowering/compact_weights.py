@@ -116,10 +116,13 @@ def _in_least_ram(
     in none at all: the smallest arena of these for few more instructions than usual; with a limit of RAM,
     the fewest instructions within it."""
 
-    def instructions(limits: WeightLimits, more: float) -> float:
+    def instructions(limits: WeightLimits, more: float = 0.0) -> float:
         """Of layers with several forms, with so many more for loops over rows, as a share."""
         chosen = (_chosen(forms, limits.get(result)) for result, forms in layers.items())
         return (1 + more) * sum(form.instructions for form in chosen)
+
+    def taken(program: Program) -> float:
+        return instructions(program.weight_limits, program.row_gain.more if program.row_gain else 0.0)
 
     tight = compiled(sparing(layers))
     looped = {result for line in tight.lines if line.rows for result in line.rows.loop.results}
@@ -127,15 +130,11 @@ def _in_least_ram(
     for limits in (sparing(looped), usual):
         with suppress(EdgeKitError):  # it may not work in so few bytes
             found.append(compiled(limits))
-    gains = [program.row_gain for program in found]
-    times = [instructions(p.weight_limits, g.more if g else 0.0) for p, g in zip(found, gains, strict=True)]
     if tight.target.ram_limit:
-        return found[times.index(min(times))]
-    most = (1 + INSTRUCTION_BUDGET) * instructions(usual, 0.0)
-    few = [
-        (p.arena_bytes, time, i) for i, (p, time) in enumerate(zip(found, times, strict=True)) if time <= most
-    ]
-    return found[min(few)[-1]] if few else tight
+        return min(found, key=taken)
+    most = (1 + INSTRUCTION_BUDGET) * instructions(usual)
+    few = [program for program in found if taken(program) <= most] or [tight]
+    return min(few, key=lambda program: (program.arena_bytes, taken(program)))
 
 
 def _chosen(forms: Sequence[_Form], limit: int | None) -> _Form:

@@ -21,7 +21,7 @@ _T5 = {
     "relative_attention_num_buckets": 16,
     "relative_attention_max_distance": 20,
 }
-_BART = {
+_HALVES = {
     "d_model": 16,
     "encoder_layers": 3,
     "decoder_layers": 2,
@@ -29,20 +29,9 @@ _BART = {
     "decoder_attention_heads": 2,
     "encoder_ffn_dim": 28,
     "decoder_ffn_dim": 20,
-    "max_position_embeddings": 80,
 }
-_WHISPER = {
-    "num_mel_bins": 6,
-    "d_model": 16,
-    "encoder_layers": 3,
-    "decoder_layers": 2,
-    "encoder_attention_heads": 4,
-    "decoder_attention_heads": 2,
-    "encoder_ffn_dim": 28,
-    "decoder_ffn_dim": 20,
-    "max_source_positions": 10,
-    "max_target_positions": 80,
-}
+_BART = {**_HALVES, "max_position_embeddings": 80}
+_WHISPER = {**_HALVES, "num_mel_bins": 6, "max_source_positions": 10, "max_target_positions": 80}
 _MOONSHINE = {
     "hidden_size": 21,
     "intermediate_size": 20,
