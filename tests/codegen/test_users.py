@@ -1,5 +1,6 @@
 """What users do with a library: link it with C++, build it with CMake, let the assembler take weights in."""
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -118,3 +119,10 @@ def test_large_weights_are_bytes_for_the_assembler(compiler: str, tmp_path: Path
     )
     compiled(tmp_path, compiler, *C99, "-O2", "-Ilibrary", *paths, "main.c", "-o", "main")
     subprocess.run([tmp_path / "main"], check=True)
+
+
+def test_weights_for_the_assembler_are_aligned_as_compilers_take_them() -> None:
+    """The ABI of x86-64 aligns arrays of 16 bytes and more to 16, whatever lies in front of them."""
+    text = generate(compile_graph(large(), HOST), "speed")["large_weights.S"].decode()
+    constants = re.findall(r"^    \.balign (\d+).*\n    \.globl SYMBOL\((\w+)\)", text, re.MULTILINE)
+    assert constants == [("16", "large_constant"), ("16", "large_constant_1")]
