@@ -112,7 +112,7 @@ def sparse() -> Graph:
     weights = (rng.normal(size=(256, 256)) * blocks).astype(np.float32)
     y = net(Dense(), net.x(1, 256), net.const(weights), net.const(np.zeros(256, np.float32)), name="y")
     samples = {"x": rng.normal(size=(16, 256)).astype(np.float32)}
-    return quantize_model(net.done(y), samples, io="int8")[0]
+    return quantize_model(net.done(y), samples, calibrate="minmax", io="int8")[0]
 
 
 def test_no_page_fetches_much_that_its_module_does_not_need(tmp_path: Path) -> None:

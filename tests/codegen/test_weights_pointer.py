@@ -184,10 +184,9 @@ def data() -> Mapping[str, Array]:
 
 
 def int8_digits(data: Mapping[str, Array], factor: float = 1) -> Graph:
-    graph, _ = quantize_model(
-        convert(ROOT / "edgekit" / "digits.onnx"), {"x": data["x"] * np.float32(factor)}, io="int8"
-    )
-    return graph
+    samples = {"x": data["x"] * np.float32(factor)}
+    model = convert(ROOT / "edgekit" / "digits.onnx")
+    return quantize_model(model, samples, calibrate="minmax", io="int8")[0]
 
 
 def test_quantization_parameters_are_part_of_the_interface(data: Mapping[str, Array]) -> None:
@@ -204,11 +203,12 @@ def test_quantization_parameters_are_part_of_the_interface(data: Mapping[str, Ar
 @pytest.mark.parametrize("name", ["cortex-m4", "riscv32", "aarch64-dotprod", "wasm32-simd"])
 def test_builds_verify(name: str, data: Mapping[str, Array], tmp_path: Path) -> None:
     require_module("ziglang")
-    report = build(int8_digits(data), tmp_path / "lib", target=name, weights="pointer", verify=True)
+    graph = int8_digits(data)
+    report = build(graph, tmp_path / "lib", target=name, weights="pointer", verify=True)
     assert report.verification
     assert report.verification.exact
     assert report.blob_bytes == (tmp_path / "lib/digits_weights.bin").stat().st_size > report.weight_bytes
-    linked = build(int8_digits(data), tmp_path / "linked", target=name, verify=False)
+    linked = build(graph, tmp_path / "linked", target=name, verify=False)
     assert report.constant_bytes is not None
     assert linked.constant_bytes is not None
     assert report.constant_bytes < linked.constant_bytes - report.weight_bytes // 2

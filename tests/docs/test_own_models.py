@@ -67,7 +67,9 @@ def test_a_page_works_for_another_model(page: str, stem: str, cli: CommandLine, 
     require("qemu-system-arm")
     require_module("ziglang")
     write_model(stem, *MODELS[stem])
-    cli.ok("quantize", f"{stem}.onnx", "--data", "calib.npz", "-o", f"{stem}_int8.ek")
+    cli.ok(
+        "quantize", f"{stem}.onnx", "--data", "calib.npz", "--calibrate", "minmax", "-o", f"{stem}_int8.ek"
+    )
     found = [[re.sub(r"^(digits|net)(?=[._])", stem, word) for word in words] for words in commands(page)]
     assert found
     for words in found:

@@ -63,7 +63,7 @@ def calibration() -> dict[str, Array]:
 @pytest.fixture(scope="module")
 def both(torch: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Graph]:
     graph = encoder(tmp_path_factory.mktemp("encoder"))
-    return {"floats": graph, "integers": quantize_model(graph, calibration())[0]}
+    return {"floats": graph, "integers": quantize_model(graph, calibration(), calibrate="minmax")[0]}
 
 
 def test_integers_keep_the_meaning(both: dict[str, Graph]) -> None:
@@ -77,7 +77,7 @@ def test_integers_keep_the_meaning(both: dict[str, Graph]) -> None:
 
 def test_attention_in_its_parts_is_quantized_too(torch: Any, tmp_path: Path) -> None:
     """As run_decompositions() leaves it: scores plus 0 or -inf, and whether any of them is not -inf."""
-    made, _ = quantize_model(encoder(tmp_path, core=True), calibration())
+    made, _ = quantize_model(encoder(tmp_path, core=True), calibration(), calibrate="minmax")
     assert all(made.type(n.outputs[0]).quant for n in made.nodes if isinstance(n.op, Softmax))
     for tokens in (1, PADDED, 12):
         inputs, right = computed(tokens)

@@ -248,6 +248,6 @@ def test_static_quantization_starts_from_the_float_network(network: Network, uns
 
 def test_a_dynamically_quantized_network_becomes_a_static_one() -> None:
     net = convolutions(np.random.default_rng(4))
-    made, _ = api.quantize_model(imported(quantized(net, False, True)), "random")
+    made, _ = api.quantize_model(imported(quantized(net, False, True)), "random", calibrate="minmax")
     layers = [made.type(n.inputs[0]).dtype for n in made.nodes if isinstance(n.op, Linear)]
     assert layers == [DType.S8] * 4

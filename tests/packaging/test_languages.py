@@ -284,7 +284,7 @@ def test_python_refuses_nan_for_integers(tmp_path: Path, monkeypatch: pytest.Mon
     """A model of floats gives NaN where it gets it."""
     require("gcc")
     samples = {"x": np.random.default_rng(0).standard_normal((8, 64)).astype(np.float32)}
-    quantized, _ = edgekit.quantize_model(small().graph, samples)
+    quantized, _ = edgekit.quantize_model(small().graph, samples, calibrate="minmax")
     program = fit(quantized.with_name("integers"), targets.load("host"))
     given = np.full((1, 64), np.nan, np.float32)
     model = imported("integers", installed(program, tmp_path), monkeypatch).Model()

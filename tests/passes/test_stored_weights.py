@@ -103,7 +103,7 @@ def test_numbers_that_a_pass_has_changed_stay_float32(tmp_path: Path) -> None:
 
 def test_quantizing_starts_from_floats(tmp_path: Path) -> None:
     graph = converted(onnx_model(DType.F16), tmp_path)
-    made, _ = api.quantize_model(graph, "random")
+    made, _ = api.quantize_model(graph, "random", calibrate="minmax")
     assert any(graph.type(n).dtype is DType.F16 for n in graph.values)
     assert formats(made) <= {"int8", "float32"}
 
@@ -207,7 +207,7 @@ def test_weights_of_bytes_go_into_a_file_and_back(tmp_path: Path) -> None:
 
 def test_quantizing_weights_of_bytes_starts_from_floats(tmp_path: Path) -> None:
     graph = converted(integer_weights(Scheme()), tmp_path)
-    made, _ = api.quantize_model(graph, "random")
+    made, _ = api.quantize_model(graph, "random", calibrate="minmax")
     assert not any(
         made.type(node.inputs[0]).dtype is DType.F32 for node in made.nodes if isinstance(node.op, Linear)
     )

@@ -26,7 +26,7 @@ def small_digits() -> Graph:
     """The digits model in int8, from the first layer to the last."""
     with np.load(DIGITS_DATA) as data:
         samples = data["x"][:64]
-    graph, _ = quantize_model(convert(DIGITS), {"x": samples}, io="int8")
+    graph, _ = quantize_model(convert(DIGITS), {"x": samples}, calibrate="minmax", io="int8")
     return graph
 
 

@@ -95,7 +95,7 @@ def test_training_is_never_behind_its_start_on_what_is_held_out() -> None:
     model = nn.Sequential(nn.Linear(3, 8), nn.ReLU(), nn.Linear(8, 2)).eval()
     with torch.no_grad():
         labels = model(X).argmax(dim=1)
-    quantized, _ = api.quantize_model(ek.convert(model, (X[:1],)), X.numpy())
+    quantized, _ = api.quantize_model(ek.convert(model, (X[:1],)), X.numpy(), calibrate="minmax")
     best = ek.Best(quantized, X, lambda y: y.argmax(dim=1) == labels)
     net = ek.prepare_qat(model, X[:1], X)
     optimizer = torch.optim.SGD(net.parameters(), lr=30.0)

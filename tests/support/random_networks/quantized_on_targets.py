@@ -37,11 +37,11 @@ _STEPS = (
     onnx_rare.transposed, onnx_rare.pool, onnx_rare.shared,
 )  # fmt: skip
 _SETTINGS: tuple[dict[str, object], ...] = (
-    {"dtype": "int8"},
+    {"dtype": "int8", "calibrate": "minmax"},
     {"dtype": "int8", "effort": "high"},
-    {"dtype": "int8", "io": "int8"},
-    {"dtype": "int16"},
-    {"dtype": "int4"},
+    {"dtype": "int8", "calibrate": "minmax", "io": "int8"},
+    {"dtype": "int16", "calibrate": "minmax"},
+    {"dtype": "int4", "calibrate": "minmax"},
 )
 _SAMPLES = 6
 
