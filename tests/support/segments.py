@@ -39,8 +39,9 @@ def network(size: int = SIZE, channels: int = 32) -> Graph:
     return b.graph("network", [x, z], [second, products, first])
 
 
-def _products(b: Builder, x: str, channels: int = 96) -> str:
-    """A convolution of single pixels: software compiles its kernel in less time."""
+def _products(b: Builder, x: str, channels: int = 32) -> str:
+    """A convolution of single pixels. Those with as many inputs as outputs share a kernel. None splits its
+    sums among threads: such a kernel takes software six times as long to compile."""
     w = normal(_F32, channels, 1, 1, b.type(x).shape[3], scale=0.1)
     return b.one(Conv2d((1, 1), (0, 0, 0, 0)), x, b.const(w), b.const(normal(_F32, channels)))
 
@@ -53,14 +54,14 @@ def in_the_middle() -> Graph:
     b = Builder()
     x = b.input("x", _PIXELS)
     sums = b.one(Cumulative("sum", 2), b.one(Tanh(), _products(b, _products(b, x))))
-    return b.graph("middle", [x], [_products(b, _products(b, sums), 32)])
+    return b.graph("middle", [x], [_products(b, _products(b, sums))])
 
 
 def at_the_end() -> Graph:
     """The only output is one that the device never has."""
     b = Builder()
     x = b.input("x", _PIXELS)
-    y = _products(b, _products(b, x), 8)
+    y = _products(b, _products(b, x))
     return b.graph("end", [x], [b.one(Cumulative("sum", 1), y)])
 
 
@@ -69,7 +70,7 @@ def at_the_start() -> Graph:
     b = Builder()
     x = b.input("x", _PIXELS)
     sums = b.one(Cumulative("sum", 1), x)
-    return b.graph("start", [x], [_products(b, _products(b, sums), 32)])
+    return b.graph("start", [x], [_products(b, _products(b, sums))])
 
 
 def in_a_branch() -> Graph:
@@ -78,10 +79,10 @@ def in_a_branch() -> Graph:
     b = Builder()
     x = b.input("x", _PIXELS)
     z = b.input("z", Type(_F32, (1, SIZE, SIZE, 1)))
-    left = _products(b, _products(b, x), 32)
+    left = _products(b, _products(b, x))
     right = b.one(Cumulative("sum", 2), left)
     rows = b.one(Cumulative("sum", 1), z)
-    joined = _products(b, b.one(Add(), _products(b, _products(b, left), 32), right), 16)
+    joined = _products(b, b.one(Add(), _products(b, _products(b, left)), right), 16)
     last = b.one(Add(), b.one(Cumulative("sum", 2), joined), rows)
     return b.graph("branch", [x, z], [right, rows, last])
 

@@ -50,15 +50,16 @@ def with_segments() -> Graph:
     """Of four states, one segment alone has `own`; it reads what kernels write to `before`, writes `sent` for
     kernels, and `later` for kernels and for itself."""
     net = Remembering(_F32)
-    x = net.x(1, SIZE, SIZE, 24)
+    x = net.x(1, SIZE, SIZE, 32)
     start = np.zeros((1, SIZE, SIZE, 32), np.float32)
     own, later, before, sent = (net.state(name, start) for name in ("own", "later", "before", "sent"))
 
     def convolution(x: str, name: str = "") -> str:
-        n = net.type(x).shape[3]
-        w = net.const(normal(_F32, 32, 3, 3, n, scale=(9 * n) ** -0.5))
-        bias = net.const(normal(_F32, 32, scale=0.1))
-        return net.one(Conv2d((1, 1), (1, 1, 1, 1)), x, w, bias, name=name)
+        w, bias = (
+            net.const(normal(_F32, 32, 1, 1, 32, scale=32**-0.5)),
+            net.const(normal(_F32, 32, scale=0.1)),
+        )
+        return net.one(Conv2d((1, 1), (0, 0, 0, 0)), x, w, bias, name=name)
 
     first = net(Add(), net(Add(), convolution(x), later), sent)
     images = [
