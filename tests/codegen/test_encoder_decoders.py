@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.encoder_decoders import WIDTH, WORDS, EncoderDecoder
+from support.encoder_decoders import WIDTH, WORDS, encoder_decoder, halves
 from support.entry_library import Library
 from support.nets import kinds
 
@@ -17,7 +17,7 @@ from edgekit.core import target as targets
 
 @pytest.mark.parametrize("name", ["t5", "bart"])
 def test_a_text_has_the_logits_of_torch(name: str, tmp_path: Path) -> None:
-    network = EncoderDecoder(name, tmp_path)
+    network = encoder_decoder(name)
     report = edgekit.build(
         network.decoder, tmp_path / "out", entries={"encode": network.encoder}, verify=False
     )
@@ -34,9 +34,8 @@ def test_a_text_has_the_logits_of_torch(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["t5", "bart"])
 def test_integers_are_those_of_the_simulator(name: str, tmp_path: Path) -> None:
-    network = EncoderDecoder(name, tmp_path)
-    how = {"dtype": "int8", "activations": "dynamic"}
-    encoder, decoder = (edgekit.quantize_model(g, None, **how)[0] for g in (network.encoder, network.decoder))
+    network = encoder_decoder(name)
+    encoder, decoder = halves(name, "int8 dynamic")
     edgekit.build(decoder, tmp_path / "out", entries={"encode": encoder}, verify=False)
     expected = network.simulated(encoder, decoder)
     for found, right, floats in zip(
@@ -46,16 +45,12 @@ def test_integers_are_those_of_the_simulator(name: str, tmp_path: Path) -> None:
         assert np.square(right - floats).mean() < np.square(floats).mean() / 1000  # 30 dB
 
 
-@pytest.mark.parametrize("format", ["f32", "int8"])
+@pytest.mark.parametrize("format", ["f32", "int8 dynamic"])
 @pytest.mark.parametrize("target", ["host", "x86-64-avx2", "aarch64-dotprod", "cortex-m7", "cortex-m55"])
 @pytest.mark.parametrize("name", ["t5", "bart"])
-def test_the_table_of_both_is_stored_once(name: str, target: str, format: str, tmp_path: Path) -> None:
+def test_the_table_of_both_is_stored_once(name: str, target: str, format: str) -> None:
     """BART multiplies by it, too, as the kernel of that product has it; T5 looks tokens up."""
-    network = EncoderDecoder(name, tmp_path)
-    encoder, decoder = network.encoder, network.decoder
-    if format == "int8":
-        how = {"dtype": "int8", "activations": "dynamic"}
-        encoder, decoder = (edgekit.quantize_model(graph, None, **how)[0] for graph in (encoder, decoder))
+    encoder, decoder = halves(name, format)
     program = with_entries(compile_graph(decoder, targets.load(target)), {"encode": encoder})
     (entry,) = program.entries
     assert all(c.type.shape != (WORDS, WIDTH) for c in entry.constants)
@@ -64,5 +59,5 @@ def test_the_table_of_both_is_stored_once(name: str, target: str, format: str, t
     assert summary.repeated_weights == {}
 
 
-def test_attention_of_bart_reads_the_rows_of_its_caches_that_are_filled(tmp_path: Path) -> None:
-    assert kinds(EncoderDecoder("bart", tmp_path).decoder).count("CachedAttention") == 2
+def test_attention_of_bart_reads_the_rows_of_its_caches_that_are_filled() -> None:
+    assert kinds(encoder_decoder("bart").decoder).count("CachedAttention") == 2

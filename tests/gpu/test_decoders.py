@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.encoder_decoders import EncoderDecoder
+from support.encoder_decoders import encoder_decoder, halves
 from support.gpu_calls import Device
 from support.gpu_plans import run, stream
 from support.language_models import folder
@@ -85,12 +85,11 @@ def test_sliding_windows(name: str, tokens: int, device: str, tmp_path: Path) ->
 
 @pytest.mark.parametrize("format", ["f32", "int8 dynamic", "int4 dynamic"])
 @pytest.mark.parametrize("name", ["t5", "bart"])
-def test_encoders_and_decoders(name: str, format: str, tmp_path: Path) -> None:
+def test_encoders_and_decoders(name: str, format: str) -> None:
     """As transformers exports them: positions are integers of 64 bits, and T5 computes with them."""
-    network = EncoderDecoder(name, tmp_path)
-    halves = [quantized(graph, format) for graph in (network.encoder, network.decoder)]
-    memory, logits = network.simulated(*halves)
-    encoding, decoding = map(plan, halves)
+    network, both = encoder_decoder(name), halves(name, format)
+    memory, logits = network.simulated(*both)
+    encoding, decoding = map(plan, both)
     assert not encoding.segments + decoding.segments
     (found,) = run(opencl(), encoding, {"input_ids": network.source}).values()
     assert_near(found, memory)

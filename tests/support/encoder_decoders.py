@@ -1,11 +1,14 @@
 """T5 and BART with random weights as transformers exports them: an encoder and a decoder each."""
 
+import tempfile
+from functools import cache
 from pathlib import Path
 from zipfile import ZipFile
 
 import numpy as np
 from support.entry_library import Library
 from support.exports import SAMPLES
+from support.small_decoders import quantized
 
 import edgekit
 from edgekit import Graph
@@ -19,14 +22,17 @@ WORDS, WIDTH = 40, 16
 class EncoderDecoder:
     """Both halves, and what torch computes: memory of a source, logits of a text behind it."""
 
-    def __init__(self, name: str, folder: Path) -> None:
-        with ZipFile(RECORDED) as archive:
+    def __init__(self, name: str) -> None:
+        with ZipFile(RECORDED) as archive, tempfile.TemporaryDirectory() as folder:
             archive.extractall(folder, [m for m in archive.namelist() if m.startswith(f"{name}/")])
-        self.encoder, self.decoder = (
-            edgekit.convert(folder / name / f"{half}.pt2", name="net") for half in ("encode", "decode")
-        )
-        with np.load(folder / name / "io.npz") as stored:
-            self.source, self.memory, self.text, self.logits = (stored[x] for x in ("x0", "y0", "x1", "y1"))
+            files = Path(folder, name)
+            self.encoder, self.decoder = (
+                edgekit.convert(files / f"{half}.pt2", name="net") for half in ("encode", "decode")
+            )
+            with np.load(files / "io.npz") as stored:
+                self.source, self.memory, self.text, self.logits = (
+                    stored[x] for x in ("x0", "y0", "x1", "y1")
+                )
 
     def simulated(self, encoder: Graph, decoder: Graph) -> tuple[Array, Array]:
         (memory,) = edgekit.run(encoder, {"input_ids": self.source}).values()
@@ -44,3 +50,16 @@ class EncoderDecoder:
             at = np.array([i])
             library.call("net_run", np.array([token]), memory, at, logits[i], library.state, library.arena)
         return memory, logits
+
+
+@cache
+def encoder_decoder(name: str) -> EncoderDecoder:
+    """The network `t5` or `bart`."""
+    return EncoderDecoder(name)
+
+
+@cache
+def halves(name: str, format: str) -> tuple[Graph, Graph]:
+    """Its encoder and its decoder in a format of decoders."""
+    network = encoder_decoder(name)
+    return quantized(network.encoder, format), quantized(network.decoder, format)
