@@ -10,16 +10,29 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+import numpy as np
+
 from edgekit.core.ir import Graph, Node
-from edgekit.core.ops.logic import Where
+from edgekit.core.ops.logic import Less, Where
+from edgekit.core.ops.reduce import Reduce
 from edgekit.core.ops.reshape import Reshape
-from edgekit.core.types import Array
+from edgekit.core.ops.scatter import Scatter
+from edgekit.core.ops.slice import Slice
+from edgekit.core.types import Array, Type
 
 # Products and elements that a branch must save to be worth its jump: less stays a selection.
 _MIN_SAVED = 1024
+
+
+@dataclass(frozen=True)
+class Among:
+    """A tensor of conditions, of which at most `most` hold: as where a router chooses few of many experts."""
+
+    name: str
+    most: int
 
 
 @dataclass(frozen=True)
@@ -28,6 +41,7 @@ class Guard:
 
     condition: str
     side: bool
+    among: Among | None = field(default=None, compare=False)
 
     def other(self) -> Guard:
         return replace(self, side=not self.side)
@@ -44,14 +58,18 @@ class Loop:
 
 @dataclass(frozen=True)
 class Choice:
-    """A node that selects one of two tensors of the type of its result."""
+    """A node that selects one of two tensors of the type of its result, or constants that broadcast to it."""
 
     condition: str
     yes: str
     no: str
+    among: Among | None
 
     def side(self, side: bool) -> str:
         return self.yes if side else self.no
+
+    def guard(self, side: bool) -> Guard:
+        return Guard(self.condition, side, self.among)
 
 
 Path = tuple[Guard, ...]  # a side of a branch, behind those that it is within
@@ -87,7 +105,7 @@ class Branches:
         for result, choice in self.choices.items():
             outer = self.guards.get(result)
             if outer is not None:
-                sides = {Guard(choice.condition, side) for side in (True, False)}
+                sides = {choice.guard(side) for side in (True, False)}
                 inside |= {(*outer, side) for side in sides if sides.isdisjoint(outer)}
         return frozenset(inside)
 
@@ -122,12 +140,36 @@ def _choices(graph: Graph) -> dict[str, Choice]:
             continue
         condition, yes, no = node.inputs
         type = graph.type(node.outputs[0])
-        same = graph.type(yes) == graph.type(no) == type and type.size > 0
+        same = all(_gives(graph, side, type) for side in (yes, no)) and type.size > 0
         if same and graph.data(condition) is None and graph.type(condition).size == 1:
             while (before := graph.producer(condition)) and isinstance(before.op, Reshape):
                 (condition,) = before.inputs
-            found[node.outputs[0]] = Choice(condition, yes, no)
+            found[node.outputs[0]] = Choice(condition, yes, no, _among(graph, condition))
     return found
+
+
+def _gives(graph: Graph, side: str, type: Type) -> bool:
+    given = graph.type(side)
+    return given == type or (graph.data(side) is not None and replace(given, shape=type.shape) == type)
+
+
+def _among(graph: Graph, condition: str) -> Among | None:
+    """Conditions x > 0 of an x that few numbers are written to, and that is 0 elsewhere."""
+    while (node := graph.producer(condition)) and isinstance(node.op, Slice | Reshape):
+        (condition,) = node.inputs
+    if node is None or not isinstance(node.op, Less) or not _is_zero(graph.data(node.inputs[0])):
+        return None
+    positive = graph.producer(node.inputs[1])
+    while positive is not None and isinstance(positive.op, Reduce) and positive.op.kind == "max":
+        positive = graph.producer(positive.inputs[0])
+    if positive is None or not isinstance(positive.op, Scatter):
+        return None
+    x, _, update = positive.inputs
+    return Among(condition, graph.type(update).size) if _is_zero(graph.data(x)) else None
+
+
+def _is_zero(data: Array | None) -> bool:
+    return data is not None and not np.any(data)
 
 
 def _guards(graph: Graph, choices: Mapping[str, Choice]) -> dict[str, frozenset[Guard]]:
@@ -146,7 +188,7 @@ def _guards(graph: Graph, choices: Mapping[str, Choice]) -> dict[str, frozenset[
         if choice := choices.get(node.outputs[0]):
             need(choice.condition, guards)
             for side in (True, False):
-                need(choice.side(side), guards | {Guard(choice.condition, side)})
+                need(choice.side(side), guards | {choice.guard(side)})
         else:
             for name in node.inputs:
                 need(name, guards)
@@ -160,9 +202,10 @@ def _cost(graph: Graph, node: Node) -> int:
 
 
 def costliest(costs: Sequence[float], paths: Sequence[tuple[Guard | Loop, ...]]) -> float:
-    """The most that things of these costs take in one run: of each branch the more expensive side counts, and
-    of loops as many iterations as there may be."""
+    """The most that things of these costs take in one run: of each branch the more expensive side counts, of
+    conditions of which few hold the most expensive ones, and of loops as many iterations as there may be."""
     total = 0.0
+    added: dict[Among, list[float]] = {}
     found: dict[str, dict[Guard | Loop, list[int]]] = {}
     for i, path in enumerate(paths):
         if path:
@@ -170,10 +213,18 @@ def costliest(costs: Sequence[float], paths: Sequence[tuple[Guard | Loop, ...]])
         else:
             total += costs[i]
     for sides in found.values():
-        each = [
-            (first.limit if isinstance(first, Loop) else 1)
+        each = {
+            first: (first.limit if isinstance(first, Loop) else 1)
             * costliest([costs[i] for i in inside], [paths[i][1:] for i in inside])
             for first, inside in sides.items()
-        ]
-        total += max(each)
+        }
+        first = next(iter(each))
+        if isinstance(first, Guard) and first.among:
+            no = each.get(replace(first, side=False), 0.0)
+            total += no
+            added.setdefault(first.among, []).append(each.get(replace(first, side=True), 0.0) - no)
+        else:
+            total += max(each.values())
+    for among, of in added.items():
+        total += sum(sorted((max(cost, 0.0) for cost in of), reverse=True)[: among.most])
     return total

@@ -17,6 +17,7 @@ from edgekit.codegen.memory.schedule import Task
 from edgekit.codegen.memory.sharing import LoweredLayer, Sharing, operands
 from edgekit.core.ir import Graph
 from edgekit.core.ops import Arg, Call, Join
+from edgekit.core.ops.expand import Expand
 
 # Given groups of layers in topological order, each of which stays together: their best order.
 Order = Callable[[Sequence[Sequence[LoweredLayer]]], Sequence[int]]
@@ -45,11 +46,14 @@ def _sides(
     graph: Graph, choice: Choice, layer: LoweredLayer, outer: tuple[Guard, ...]
 ) -> Iterator[LoweredLayer]:
     """The result of a choice: copied from either side, if that cannot be computed in its place."""
-    y, yes, no = (Arg(x, graph.values[x]) for x in (layer.node.outputs[0], choice.yes, choice.no))
-    for guard, x in ((Guard(choice.condition, True), yes), (Guard(choice.condition, False), no)):
+    y = Arg(layer.node.outputs[0], graph.values[layer.node.outputs[0]])
+    for side in (True, False):
+        guard, x = choice.guard(side), Arg(choice.side(side), graph.values[choice.side(side)])
         if guard.other() not in outer:
             guards = outer if guard in outer else (*outer, guard)
-            yield LoweredLayer(layer.node, (Join(y, (x,)),), guards)
+            is_whole = x.type.size == y.type.size
+            steps = [Join(y, (x,))] if is_whole else Expand(y.type.shape).lower((x,), (y,))
+            yield LoweredLayer(layer.node, tuple(steps), guards)
 
 
 def ordered(layers: Sequence[LoweredLayer], order: Order, depth: int = 0) -> list[LoweredLayer]:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from edgekit.converters.file_formats.json_record import Record
-from edgekit.converters.transformers.config import Config, parse, with_members
-from edgekit.converters.transformers.families import FAMILIES, Storage
+from edgekit.converters.transformers.config import DECODERS, Config, parse, with_members
+from edgekit.converters.transformers.families import Storage
 from edgekit.converters.transformers.rope import FULL, SLIDING
 from edgekit.core import suggest
 from edgekit.core.errors import EdgeKitError
@@ -131,7 +131,7 @@ def architecture(settings: Record) -> Architecture:
 def configured(settings: Record, tensors: Mapping[str, tuple[int, ...]]) -> Config:
     """The decoder. `tensors` are the shapes by name, which say what has biases, and what is fused."""
     kind = architecture(settings)
-    config = parse(configuration(settings, tensors), FAMILIES[kind.model_type])
+    config = parse(configuration(settings, tensors), DECODERS[kind.model_type])
     names = dict(config.names)
     if "blk.0.attn_qkv.weight" in tensors and "qkv" not in names:
         names = {part: name for part, name in names.items() if part not in ("q", "k", "v")}

@@ -13,8 +13,11 @@ from edgekit.converters.file_formats.json_record import Record
 from edgekit.converters.transformers.alibi import slopes
 from edgekit.converters.transformers.encoder_families import ENCODERS, MODEL
 from edgekit.converters.transformers.families import FAMILIES, Family, Storage
+from edgekit.converters.transformers.mixture_families import MIXTURES
+from edgekit.converters.transformers.mixtures import Mixture, mixtures
 from edgekit.converters.transformers.rope import FULL, SLIDING, rope_rates
 from edgekit.converters.transformers.seq2seq_families import SEQ2SEQ, Halves
+from edgekit.converters.transformers.settings import check_size, flag_of, positive
 from edgekit.core import suggest
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.types import Array, DType, Type
@@ -23,6 +26,7 @@ _EXPORT = "torch.export reads what is not in this list: docs/states.md"
 # What is made before weights are compared with the configuration: tables of angles, and layers.
 _MAX_HEAD = 1 << 16  # numbers
 _MAX_LAYERS = 1 << 12
+DECODERS: Mapping[str, Family] = {**FAMILIES, **MIXTURES}
 ACTIVATIONS = ("silu", "swish", "gelu", "gelu_new", "gelu_pytorch_tanh", "relu", "relu2")
 
 
@@ -32,6 +36,7 @@ class Layer:
 
     rope: str | None  # which rates its heads turn by
     window: int | None  # how many positions a token sees, None: all of them
+    mixture: Mixture | None = None  # of experts, instead of one MLP
 
 
 @dataclass(frozen=True)
@@ -97,7 +102,7 @@ def family_of(config: Record) -> Family | Halves:
     kind = config.text("model_type")
     if kind in SEQ2SEQ:
         return SEQ2SEQ[kind](config)
-    families = {**FAMILIES, **ENCODERS}
+    families = {**DECODERS, **ENCODERS}
     if kind not in families:
         known = [*families, *SEQ2SEQ]
         near = suggest.hint(kind, known, "model types")
@@ -110,33 +115,34 @@ def parse(config: Record, family: Family) -> Config:
     """The numbers of config.json, as this row of the table reads them."""
     config = _in_words_of_llama(config, family)
     _check(config, family)
-    width, heads = (_count(config, key) for key in ("hidden_size", "num_attention_heads"))
-    shared = _count(config, "num_key_value_heads", heads)
-    size = _count(config, "head_dim", max(1, width // heads))
+    width, heads = (positive(config, key) for key in ("hidden_size", "num_attention_heads"))
+    shared = positive(config, "num_key_value_heads", heads)
+    size = positive(config, "head_dim", max(1, width // heads))
     if heads % shared:
         raise EdgeKitError("E0401", f"{heads} heads do not share {shared} of keys", config.where)
-    _check_size(config, size, _MAX_HEAD, "numbers in a head")
+    check_size(config, size, _MAX_HEAD, "numbers in a head")
     return Config(
         family=family,
         names=family.names,
         storage=family.storage,
         head=_head(config, family),
-        words=_count(config, "vocab_size"),
-        token_types=_count(config, "type_vocab_size", 1) if "token_types" in family.names else 0,
+        words=positive(config, "vocab_size"),
+        token_types=positive(config, "type_vocab_size", 1) if "token_types" in family.names else 0,
         width=width,
-        hidden=_count(config, "intermediate_size", _ratio(config, family) * width or None),
+        hidden=positive(config, "intermediate_size", _ratio(config, family) * width or None),
         layers=_layers(config, family),
         heads=heads,
         shared=shared,
         size=size,
-        positions=_count(config, "max_position_embeddings") - (family.position_offset if family.heads else 0),
+        positions=positive(config, "max_position_embeddings")
+        - (family.position_offset if family.heads else 0),
         epsilon=float(np.float32(config.number("rms_norm_eps"))),
         activation=config.text("hidden_act"),
         rates=rope_rates(config, size) if family.rotates != "none" else {},
         slopes=_slopes(config, family, heads),
         **_buckets(config, family),
         biases=_biases(config, family),
-        parallel=_flag(config, family.parallel),
+        parallel=flag_of(config, family.parallel),
         tied=config.flag("tie_word_embeddings") if "tie_word_embeddings" in config else None,
         **_scales(config, family, width, size),
     )
@@ -182,7 +188,7 @@ def _check(config: Record, family: Family) -> None:
 
 
 def _biases(config: Record, family: Family) -> frozenset[str]:
-    return with_members(part for part, setting in family.biases.items() if _flag(config, setting))
+    return with_members(part for part, setting in family.biases.items() if flag_of(config, setting))
 
 
 def with_members(parts: Iterable[str]) -> frozenset[str]:
@@ -199,21 +205,17 @@ def _ratio(config: Record, family: Family) -> int:
 def _slopes(config: Record, family: Family, heads: int) -> Array | None:
     if not family.alibi:
         return None
-    _check_size(config, heads, _MAX_HEAD, "heads")
-    return slopes(heads, _count(config, "alibi_bias_max", 8))
+    check_size(config, heads, _MAX_HEAD, "heads")
+    return slopes(heads, positive(config, "alibi_bias_max", 8))
 
 
 def _buckets(config: Record, family: Family) -> Mapping[str, int]:
     keys = ("relative_attention_num_buckets", "relative_attention_max_distance")
-    count, farthest = (_count(config, key) for key in keys) if "relative_bias" in family.names else (0, 0)
-    _check_size(config, max(count, farthest), _MAX_HEAD, "buckets of distances")
+    count, farthest = (positive(config, key) for key in keys) if "relative_bias" in family.names else (0, 0)
+    check_size(config, max(count, farthest), _MAX_HEAD, "buckets of distances")
     if count and not 4 <= count < 2 * farthest:
         raise EdgeKitError("E0401", f"{count} buckets do not reach to {farthest}", config.where)
     return {"buckets": count, "farthest": farthest}
-
-
-def _flag(config: Record, setting: bool | str) -> bool:
-    return config.flag(setting, False) if isinstance(setting, str) else setting
 
 
 def _scales(config: Record, family: Family, width: int, size: int) -> Mapping[str, Any]:
@@ -235,16 +237,16 @@ def _scales(config: Record, family: Family, width: int, size: int) -> Mapping[st
 
 
 def _layers(config: Record, family: Family) -> tuple[Layer, ...]:
-    count = _count(config, "num_hidden_layers")
-    _check_size(config, count, _MAX_LAYERS, "layers")
+    count = positive(config, "num_hidden_layers")
+    check_size(config, count, _MAX_LAYERS, "layers")
     slides = _sliding(config, family, count)
     rotates = _rotating(config, family, slides)
     if len(rotates) != count or len(slides) != count:
         raise EdgeKitError("E0401", f"lists do not say of all {count} layers how they are", config.where)
-    window = _count(config, "sliding_window") if "sliding_window" in config and any(slides) else None
+    window = positive(config, "sliding_window") if "sliding_window" in config and any(slides) else None
     return tuple(
-        Layer((SLIDING if s else FULL) if r else None, window if s else None)
-        for r, s in zip(rotates, slides, strict=True)
+        Layer((SLIDING if s else FULL) if r else None, window if s else None, mixture)
+        for r, s, mixture in zip(rotates, slides, mixtures(config, family, count), strict=True)
     )
 
 
@@ -258,10 +260,10 @@ def _sliding(config: Record, family: Family, count: int) -> list[bool]:
             raise EdgeKitError("E0203", message, config.where, _EXPORT)
         return [name == SLIDING for name in names]
     if "sliding_window_pattern" in family.silent and "sliding_window" in config:
-        every = _count(config, "sliding_window_pattern")
+        every = positive(config, "sliding_window_pattern")
         return [(i + 1) % every != 0 for i in range(count)]
     if "global_attn_every_n_layers" in family.silent:
-        every = _count(config, "global_attn_every_n_layers")
+        every = positive(config, "global_attn_every_n_layers")
         return [i % every != 0 for i in range(count)]
     if not family.slides and config.flag("use_sliding_window", False):
         first = config.integer("max_window_layers", 28)
@@ -276,20 +278,7 @@ def _rotating(config: Record, family: Family, slides: list[bool]) -> list[bool]:
     if family.rotates == "sliding, if any" and "sliding_window" in config:
         return slides
     if "no_rope_layer_interval" in family.silent:
-        every = _count(config, "no_rope_layer_interval")
+        every = positive(config, "no_rope_layer_interval")
         default = [int((i + 1) % every != 0) for i in range(len(slides))]
         return [flag != 0 for flag in config.integers("no_rope_layers", default)]
     return [family.rotates != "none"] * len(slides)
-
-
-def _check_size(config: Record, count: int, most: int, what: str) -> None:
-    if count > most:
-        message = f"{count} {what} are absurd: at most {most} are read"
-        raise EdgeKitError("E0402", message, config.where)
-
-
-def _count(config: Record, key: str, default: int | None = None) -> int:
-    found = config.integer(key, default)
-    if found < 1:
-        raise EdgeKitError("E0401", f"{key} is {found}", config.where)
-    return found

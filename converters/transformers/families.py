@@ -80,6 +80,8 @@ class Family:
     slides: bool = False  # all layers see a window, where layer_types does not say
     mlp_ratio: bool = False  # intermediate_size is four widths, where no setting says so
     nested: str = ""  # the setting that has settings of attention in it
+    normalizes: bool | str = True  # shares of the chosen experts add up to 1; or the setting that says so
+    experts_hidden: str = "intermediate_size"  # the setting that has the width of an expert
     alibi: bool = False  # scores fall with the distance of keys
     position_offset: int = 0  # of the table of positions
     scales_embedding: bool = False  # by the root of the width

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 
 from edgekit.converters.semantics.attention import heads_of, rotary, rows_of_heads
+from edgekit.converters.semantics.mixture import mixture
 from edgekit.converters.semantics.movement import cast
 from edgekit.converters.tensor import Tensor
 from edgekit.converters.transformers.config import Layer
@@ -51,16 +52,33 @@ class Layers(Parts, ABC):
             normed = self.norm("mlp_norm", after, i)
         elif c.names["mlp_norm"] != c.names["attention_norm"]:
             normed = self.norm("mlp_norm", x, i)
-        y = self.norm("mlp_post_norm", self._mlp(i, normed), i)
+        y = self.norm("mlp_post_norm", self._mlp(i, layer, normed), i)
         return self.norm("mlp_sum_norm", after + scaled(y, c.residual_scale), i)
 
-    def _mlp(self, i: int, x: Tensor) -> Tensor:
+    def _mlp(self, i: int, layer: Layer, x: Tensor) -> Tensor:
+        if not (m := layer.mixture):
+            return self._network(i, x, self.config.hidden)
+        scores = self.dense("router", x, m.experts, i)
+        y = mixture(
+            scores, m.chosen, lambda e: self._network(i, x, m.hidden, "expert_", f".{e}"), m.normalizes
+        )
+        if not m.shared:
+            return y
+        shared = self._network(i, x, m.shared, "shared_")
+        if "shared_share" in self.config.names:
+            shared = shared * self.dense("shared_share", x, 1, i).apply(Sigmoid())
+        return y + shared
+
+    def _network(self, i: int, x: Tensor, hidden: int, kind: str = "", number: str = "") -> Tensor:
+        """Two layers, or three with a gate; `kind` and `number` are before and behind the names of parts."""
         c = self.config
-        is_gated = "gate" in c.names or "gate_up" in c.names
-        inner = [self.dense(part, x, c.hidden, i) for part in (("gate", "up") if is_gated else ("up",))]
-        self.at("down", i)
+        is_gated = f"{kind}gate" in c.names or f"{kind}gate_up" in c.names
+        parts = ("gate", "up") if is_gated else ("up",)
+        inner = [self.dense(f"{kind}{part}{number}", x, hidden, i) for part in parts]
+        down = f"{kind}down{number}"
+        self.at(down, i)
         y = activated(inner[0], c.activation)
-        return self.dense("down", y * inner[1] if is_gated else y, c.width, i)
+        return self.dense(down, y * inner[1] if is_gated else y, c.width, i)
 
     def _attention(self, i: int, layer: Layer, x: Tensor, turns: Turns) -> Tensor:
         c = self.config

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Protocol
 
 import numpy as np
 
 from edgekit.converters.semantics.movement import cast
 from edgekit.converters.tensor import Tensor
 from edgekit.converters.transformers.config import Config
+from edgekit.converters.transformers.stored import Stored, each_expert
 from edgekit.core.builder import Builder
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import GroupwiseWeights
@@ -27,23 +27,10 @@ _COMPUTED = (
     "attention.bias",
     "attention.masked_bias",
 )
-_FUSED = {"q": "qkv", "k": "qkv", "v": "qkv", "gate": "gate_up", "up": "gate_up"}
-
-
-class Stored(Protocol):
-    """A tensor of a file."""
-
-    @property
-    def dtype(self) -> DType: ...
-
-    @property
-    def shape(self) -> tuple[int, ...]: ...
-
-    def array(self) -> Array: ...
-
-    def groups(self) -> GroupwiseWeights | None:
-        """The integers that the numbers are made of, where the file has such."""
-        ...
+_FUSED = {
+    **dict.fromkeys("qkv", "qkv"),
+    **{f"{kind}{part}": f"{kind}gate_up" for kind in ("", "expert_", "shared_") for part in ("gate", "up")},
+}
 
 
 class Weights:
@@ -51,37 +38,41 @@ class Weights:
 
     def __init__(self, stored: Mapping[str, Stored], config: Config, builder: Builder) -> None:
         self.config, self.builder = config, builder
-        self.stored = dict(_of_whole_models(stored, config))
+        self.stored = dict(each_expert(_of_whole_models(stored, config), config.names))
         idle = config.family.left_over
         self.unused = dict.fromkeys(
             name for name in self.stored if not name.endswith(_COMPUTED) and not name.startswith(idle)
         )
 
     def name(self, part: str, layer: int | None = None) -> str:
-        """What the files call a part; one of a fused matrix has its own name behind that of the matrix."""
+        """What the files call a part; one of a fused matrix has its own name behind that of the matrix. Parts
+        of experts have a number, as in expert_up.3."""
         names = self.config.names
-        own = names[part] if part in names else f"{names[_FUSED[part]]}.{part}"
+        part, _, number = part.partition(".")
+        own = names[part] if part in names else f"{names[_FUSED[part]]}.{part.split('_')[-1]}"
+        own = own.format(number)
         return own if layer is None else f"{names['layers']}.{layer}.{own}"
 
     def __call__(self, part: str, *shape: int, layer: int | None = None, kind: str = "weight") -> Tensor:
         """A matrix [outputs, inputs], or a vector."""
+        hint = f"{self.name(part, layer)}.{kind}"
+        part, dot, number = part.partition(".")
         owner = part if part in self.config.names else _FUSED[part]
-        outputs = _outputs(owner, self.config) if owner != part else shape[0]
-        name = f"{self.name(owner, layer)}.{kind}"
+        outputs = _outputs(owner, self.config, shape[0]) if owner != part else shape[0]
+        name = f"{self.name(f'{owner}{dot}{number}', layer)}.{kind}"
         turned = self.config.storage.transposed and layer is not None and len(shape) == 2
         whole = (outputs, *shape[1:])
         one = self._stored(name, whole[::-1] if turned else whole)
         numbers, groups = one.array(), one.groups()
         if turned:
             numbers, groups = np.ascontiguousarray(numbers.T), None
-        if (rows := _rows(part, self.config)) is not None:
+        if (rows := _rows(part, self.config, shape[0])) is not None:
             numbers = numbers[rows]
             groups = groups and GroupwiseWeights(
                 groups.integers[rows], groups.scale[rows], None, groups.group
             )
         if groups:
             self.builder.groupwise[digest(numbers)] = groups
-        hint = f"{self.name(part, layer)}.{kind}"
         return cast(Tensor(self.builder, self.builder.const(numbers, hint=hint)), DType.F32)
 
     def leave(self, part: str, layer: int) -> None:
@@ -152,20 +143,20 @@ def _as_weight_or_bias(name: str) -> str:
     return re.sub("LayerNorm.gamma$", "LayerNorm.weight", re.sub("LayerNorm.beta$", "LayerNorm.bias", name))
 
 
-def _outputs(fused: str, config: Config) -> int:
-    """Rows of a fused matrix."""
-    return (config.heads + 2 * config.shared) * config.size if fused == "qkv" else 2 * config.hidden
+def _outputs(fused: str, config: Config, outputs: int) -> int:
+    """Rows of a fused matrix, of which a part has so many."""
+    return (config.heads + 2 * config.shared) * config.size if fused == "qkv" else 2 * outputs
 
 
-def _rows(part: str, config: Config) -> Array | None:
+def _rows(part: str, config: Config, outputs: int) -> Array | None:
     """Which rows of the stored matrix a part is, where these are not all of them in order."""
     if part not in _FUSED:
         return None
     rows = None
     if (fused := _FUSED[part]) in config.names:
-        rows = np.arange(_outputs(fused, config))
-        if fused == "gate_up":
-            return np.split(rows, 2)[(part == "gate") == config.storage.gate_last]
+        rows = np.arange(_outputs(fused, config, outputs))
+        if fused != "qkv":
+            return np.split(rows, 2)[part.endswith("gate") == config.storage.gate_last]
         if config.storage.grouped:
             groups = rows.reshape(config.shared, -1, config.size)
             rows = {"q": groups[:, :-2], "k": groups[:, -2], "v": groups[:, -1]}[part].reshape(-1)

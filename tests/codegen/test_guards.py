@@ -16,7 +16,7 @@ from support.tools import require, require_module
 from edgekit import build
 from edgekit.codegen.compilation import build as library
 from edgekit.codegen.lowering import branches
-from edgekit.codegen.lowering.branches import Guard, costliest
+from edgekit.codegen.lowering.branches import Among, Guard, costliest
 from edgekit.codegen.printing.render import Optimize, render
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.codegen.verification import selftest
@@ -168,6 +168,28 @@ def test_costs_are_those_of_the_most_expensive_path() -> None:
     guards = [(), (yes,), (no,), (no, inner), (no, outer), ()]
     assert costliest([1, 20, 3, 5, 4, 100], guards) == 121
     assert costliest([1, 6, 3, 5, 4, 100], guards) == 109
+
+
+def test_costs_of_conditions_of_which_few_hold_are_those_of_the_most_expensive_ones() -> None:
+    among = Among("chosen", 2)
+    guards = [(Guard(name, side, among),) for name in "abcd" for side in (True, False)]
+    assert costliest([30, 1, 50, 2, 40, 3, 4, 4], guards) == 50 + 40 + 1 + 4
+    assert costliest([1, 30, 2, 2, 2, 2, 2, 2], guards) == 30 + 2 + 2 + 2
+
+
+def test_a_side_may_be_a_constant_that_broadcasts() -> None:
+    """It is written where the other side leaves its result."""
+    require("cc")
+    net = Net()
+    x = net.x(1, WIDTH)
+    net.inputs.append(net.input("c", Type(DType.BOOL, ())))
+    product = net(Dense(), x, net.random(WIDTH, WIDTH), net.random(WIDTH))
+    graph = net.done(net(Where(), "c", product, np.float32(0.5)))
+    assert compile_graph(graph, HOST).branches == 1
+    steps = [{"x": net.random(1, WIDTH), "c": np.array(side)} for side in (True, False, True)]
+    for right, found in zip(simulate.run_each(graph, steps), library.run(graph, HOST, steps), strict=True):
+        (y,), (expected,) = found.values(), right.values()
+        np.testing.assert_allclose(y, expected, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("kind", ["verification", "self-test"])

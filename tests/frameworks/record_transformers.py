@@ -95,6 +95,23 @@ FAMILIES = {
     "stablelm": {"use_qkv_bias": True, **_ROTARY_HALF},
     "starcoder2": {"sliding_window": 7},
 }
+# Mixtures of experts: few, and with networks that are worth a branch.
+_EXPERTS = {"num_local_experts": 4, "num_experts": 4, "num_experts_per_tok": 2}
+FAMILIES |= {
+    "flex_olmo": _EXPERTS,
+    "granitemoe": {**FAMILIES["granite"], **_EXPERTS},
+    "granitemoeshared": {**_EXPERTS, "shared_intermediate_size": 20},
+    "mixtral": {**_EXPERTS, "sliding_window": 7},
+    "olmoe": {**_EXPERTS, "norm_topk_prob": True},
+    "qwen2_moe": {**_EXPERTS, "moe_intermediate_size": 12, "shared_expert_intermediate_size": 20},
+    "qwen3_moe": {
+        **_EXPERTS,
+        "head_dim": 8,
+        "moe_intermediate_size": 12,
+        "norm_topk_prob": True,
+        "mlp_only_layers": [0],
+    },
+}
 MODELS |= {name: (settings, "bfloat16") for name, settings in FAMILIES.items()}
 _OTHER_SIZES = ("gpt2", "gpt_neox", "opt")  # have no heads that share keys
 _OTHER_NAMES = ("bloom", "gpt2", "mpt")  # call sizes otherwise

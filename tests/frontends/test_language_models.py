@@ -10,7 +10,7 @@ from support.language_models import RECORDED, Header, folder, members, sharded
 from support.recorded import names
 
 from edgekit import convert, run
-from edgekit.converters.transformers.families import FAMILIES
+from edgekit.converters.transformers.config import DECODERS
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
 from edgekit.core.passes import verify
@@ -19,7 +19,7 @@ from edgekit.core.types import Array
 
 MODELS = names(RECORDED)
 WINDOWS = {"mistral-windows": 3, "qwen2-windows": 5}  # positions that their texts do not fit into
-MORE_WINDOWS = ("cohere2", "exaone4", "gemma2", "gemma3_text", "olmo3", "phi3", "starcoder2")
+MORE_WINDOWS = ("cohere2", "exaone4", "gemma2", "gemma3_text", "mixtral", "olmo3", "phi3", "starcoder2")
 TEXTS = [name for name in MODELS if "text" in np.load(io.BytesIO(members(name)["io.npz"]))]
 
 
@@ -63,7 +63,7 @@ def test_texts_are_those_of_transformers(name: str, tmp_path: Path) -> None:
 
 
 def test_every_family_is_recorded() -> None:
-    assert {name.split("-")[0] for name in MODELS} == set(FAMILIES)
+    assert {name.split("-")[0] for name in MODELS} == set(DECODERS)
 
 
 @pytest.mark.parametrize("name", ["gpt2", "gpt_neox"])
@@ -101,7 +101,7 @@ def test_weights_ship_in_the_format_of_the_file(tmp_path: Path) -> None:
     np.testing.assert_allclose(logits(graph, tokens, "host"), expected, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", ["bloom", "gpt2", "gemma2", "gemma3_text", "glm4"])
+@pytest.mark.parametrize("name", ["bloom", "gpt2", "gemma2", "gemma3_text", "glm4", "mixtral"])
 def test_families_run_in_c(name: str, tmp_path: Path) -> None:
     """Biases by distance, tables of positions, caps, norms behind layers, rings, heads that turn in part."""
     tokens, expected = recorded(name)

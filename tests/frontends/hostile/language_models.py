@@ -96,6 +96,18 @@ def untied(header: Header) -> None:
     header["lm_head.weight"] = header.pop(EMBEDDING)
 
 
+def fewer(header: Header) -> None:
+    """An expert has another number."""
+    name = "model.layers.0.block_sparse_moe.experts.{}.w2.weight"
+    header[name.format(9)] = header.pop(name.format(3))
+
+
+def halved(header: Header) -> None:
+    """Half of the experts, twice as wide."""
+    of_all = header["model.layers.0.block_sparse_moe.input_linear.weight"]
+    of_all["shape"] = [of_all["shape"][0] // 2, of_all["shape"][1] * 2, of_all["shape"][2]]
+
+
 def of_integers(header: Header) -> None:
     header[NORM]["dtype"] = "I32"
 
@@ -165,6 +177,17 @@ CASES = {
     "positions without end": Case("E0302|E0402", "positions", config(max_position_embeddings=1 << 62)),
     "words that are text": Case("E0401", "an integer", config(vocab_size="many")),
     "no width": Case("E0401", "no hidden_size", without("hidden_size")),
+    "experts without end": Case("E0402", "absurd", of("mixtral", num_local_experts=1 << 40)),
+    "experts of nothing": Case("E0401", "num_experts is 0", of("mixtral", num_local_experts=0)),
+    "fewer experts than are chosen": Case("E0401", "cannot choose 5", of("mixtral", num_experts_per_tok=5)),
+    "more experts than there are": Case(
+        "E0401", "gate.weight is of shape", of("mixtral", num_local_experts=5)
+    ),
+    "expert that is missing": Case("E0401", "block_sparse_moe.experts.3.w2", folder("mixtral", header=fewer)),
+    "experts in one tensor, which are few": Case(
+        "E0401", "input_linear.0.weight is of shape [112, 16]", folder("granitemoe", header=halved)
+    ),
+    "width of another expert": Case("E0401", "says", of("qwen3_moe", moe_intermediate_size=13)),
     "another family": Case("E0205", "type mamba", config(model_type="mamba")),
     "a classifier": Case("E0205", "no logits", config(architectures=["LlamaForSequenceClassification"])),
     "weights of a quantizer": Case("E0205", "quantized", config(quantization_config={"bits": 4})),
