@@ -11,10 +11,9 @@ those that are read again move to its start. See docs/adr/0186.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from math import gcd, lcm
+from math import gcd, prod
 
 
 @dataclass(frozen=True)
@@ -131,8 +130,6 @@ def _schedule(layers: tuple[RowLayer, ...], exits: frozenset[str], period: int) 
         blocks[layer.result] = Blocks(layer, rows, start, 0, rows * pace)
     if not _is_steady(layers, readers, blocks):
         return None
-    _start_early(layers, blocks)
-    _start_late(layers, readers, blocks)
     return _finished(layers, readers, blocks, exits)
 
 
@@ -149,18 +146,19 @@ def _readers(layers: Sequence[RowLayer]) -> Mapping[str, Sequence[tuple[RowLayer
 def _paces(layers: Sequence[RowLayer]) -> dict[str, int]:
     """How long a row of each result takes, in iterations; nothing where layers are apart, or disagree."""
     own = {layer.result for layer in layers}
-    edges: dict[str, list[tuple[str, Fraction]]] = {name: [] for name in own}
+    edges: dict[str, list[tuple[str, int, int]]] = {name: [] for name in own}  # with factor and divisor
     for layer in layers:
         for read in layer.reads:
             if read.tensor in own:
-                edges[layer.result].append((read.tensor, Fraction(1, read.stride)))
-                edges[read.tensor].append((layer.result, Fraction(read.stride)))
-    found = {layers[-1].result: Fraction(1)}
+                edges[layer.result].append((read.tensor, 1, read.stride))
+                edges[read.tensor].append((layer.result, read.stride, 1))
+    # The way to a layer takes each read once, so that this can be divided by all of their strides.
+    found = {layers[-1].result: prod(read.stride for layer in layers for read in layer.reads)}
     queue = [layers[-1].result]
     while queue:
         name = queue.pop()
-        for other, factor in edges[name]:
-            pace = found[name] * factor
+        for other, factor, divisor in edges[name]:
+            pace = found[name] * factor // divisor
             if other not in found:
                 found[other] = pace
                 queue.append(other)
@@ -168,10 +166,8 @@ def _paces(layers: Sequence[RowLayer]) -> dict[str, int]:
                 return {}
     if len(found) < len(own):
         return {}
-    scale = Fraction(lcm(*(pace.denominator for pace in found.values())))
-    paces = {name: int(pace * scale) for name, pace in found.items()}
-    common = gcd(*paces.values())
-    return {name: pace // common for name, pace in paces.items()}
+    common = gcd(*found.values())
+    return {name: pace // common for name, pace in found.items()}
 
 
 def _is_steady(
@@ -193,27 +189,27 @@ def _wait(reader: Blocks, read: RowRead, maker: Blocks) -> int:
     return (-(-(reader.end_of(read) - maker.start) // maker.rows) - 1) * maker.every
 
 
-def _start_early(layers: Sequence[RowLayer], blocks: dict[str, Blocks]) -> None:
-    """Let each layer start as soon as what it reads is there (ASAP)."""
+def _starts(
+    layers: Sequence[RowLayer],
+    readers: Mapping[str, Sequence[tuple[RowLayer, RowRead]]],
+    blocks: Mapping[str, Blocks],
+) -> Mapping[str, int]:
+    """The iteration in which each layer starts: as soon as what it reads is there (ASAP), but layers whose
+    results would wait start later, as for a sum with other results (ALAP)."""
+    found: dict[str, int] = {}
     for layer in layers:
         own = blocks[layer.result]
         makers = [(read, blocks[read.tensor]) for read in layer.reads if read.tensor in blocks]
-        first = max((maker.first + _wait(own, read, maker) for read, maker in makers), default=0)
-        blocks[layer.result] = replace(own, first=first)
-
-
-def _start_late(
-    layers: Sequence[RowLayer],
-    readers: Mapping[str, Sequence[tuple[RowLayer, RowRead]]],
-    blocks: dict[str, Blocks],
-) -> None:
-    """Let layers wait whose results would wait, as for a sum with other results (ALAP)."""
+        starts = (found[read.tensor] + _wait(own, read, maker) for read, maker in makers)
+        found[layer.result] = max(starts, default=0)
     for layer in reversed(layers):
         own = blocks[layer.result]
-        found = [(blocks[reader.result], read) for reader, read in readers[layer.result]]
-        if found:
-            first = min(reader.first - _wait(reader, read, own) for reader, read in found)
-            blocks[layer.result] = replace(own, first=first)
+        starts = (
+            found[reader.result] - _wait(blocks[reader.result], read, own)
+            for reader, read in readers[layer.result]
+        )
+        found[layer.result] = min(starts, default=found[layer.result])
+    return found
 
 
 def _finished(
@@ -222,10 +218,11 @@ def _finished(
     blocks: Mapping[str, Blocks],
     exits: frozenset[str],
 ) -> RowSchedule:
-    start = min(each.first for each in blocks.values())
-    unit = gcd(*(number for each in blocks.values() for number in (each.first - start, each.every)))
+    starts = _starts(layers, readers, blocks)
+    begin = min(starts.values())
+    unit = gcd(*(each.every for each in blocks.values()), *(start - begin for start in starts.values()))
     found = {
-        name: replace(each, first=(each.first - start) // unit, every=each.every // unit)
+        name: Blocks(each.layer, each.rows, each.start, (starts[name] - begin) // unit, each.every // unit)
         for name, each in blocks.items()
     }
     rings: dict[str, Ring] = {}

@@ -120,7 +120,7 @@ class RowSearch:
             if chain and chain.bytes > peak:
                 break  # larger blocks take no less
             if chain:
-                found.append(_Option(chain.bytes, max(chain.extra, _cheapest_loop(end - start)), chain))
+                found.append(_Option(chain.bytes, max(chain.made.extra, _cheapest_loop(end - start)), chain))
         return found
 
     def _plan(self, peak: int, budget: float) -> RowPlan | None:

@@ -23,6 +23,7 @@ from edgekit.core.ir import Graph, Node
 from edgekit.core.ops._integer import quant_of
 from edgekit.core.ops._linear import Linear, real_weights
 from edgekit.core.ops.quantize import Dequantize, Quantize
+from edgekit.core.passes.channels import dead_channels
 from edgekit.core.passes.match import with_fields
 from edgekit.core.passes.simplify import simplify
 from edgekit.core.target import Target
@@ -32,7 +33,7 @@ from edgekit.quantize.pruning.groups import Network
 
 _INT4_MOST = 7  # weights of 4 bits are symmetric, as those of `quantize --weights int4`
 
-Kind = Literal["half", "int4", "int16", "float", "kernel"]
+Kind = Literal["half", "int4", "int16", "float", "fast kernel", "small kernel"]
 Wanted = tuple[str, Kind]  # the result of a layer, and what is changed of it
 
 
@@ -99,21 +100,30 @@ def _planned(
     limits: WeightLimits,
 ) -> Iterator[tuple[Wanted, Change]]:
     program, network = compile_graph(graph, target, ports, limits), Network.of(graph)
-    before = Costs.of(program, optimize)
+    before = without_dead = Costs.of(program, optimize)
+    # Channels that are dead already go with half of a layer's: what that saves is not of the change.
+    are_halves = any(kind == "half" for _, kind in wanted)
+    if are_halves and (smaller := dead_channels(graph, in_states=True)) is not graph:
+        without_dead = Costs.of(compile_graph(simplify(smaller), target, ports, limits), optimize)
     for result, kind in dict.fromkeys(wanted):
-        if kind == "kernel":
-            planned = ((what, graph, other) for what, other in _other_kernel(program, result))
+        if kind in ("fast kernel", "small kernel"):
+            others = _other_kernel(program, result, is_fast=kind == "fast kernel")
+            planned = ((what, graph, other) for what, other in others)
         else:
             planned = ((what, other, limits) for what, other in VARIANTS[kind](network, result, target))
         for what, other, kept in planned:
             changed = compile_graph(other, target, ports, kept)
-            yield (result, kind), before.change_to(Costs.of(changed, optimize), what)
+            old = without_dead if kind == "half" else before
+            yield (result, kind), old.change_to(Costs.of(changed, optimize), what)
 
 
-def _other_kernel(program: Program, result: str) -> Iterator[tuple[str, WeightLimits]]:
-    """The kernel whose weights take the least memory, or the least time: fit() chooses among them."""
+def _other_kernel(program: Program, result: str, *, is_fast: bool) -> Iterator[tuple[str, WeightLimits]]:
+    """The kernel that takes the least time, or whose weights take the least memory, where the library has the
+    other one: fit() chooses among them."""
     limits = dict(program.weight_limits)
     is_limited = limits.pop(result, None) is not None
+    if is_limited is not is_fast:
+        return
     for line in program.lines:
         if line.call.args[-1].name == result:
             facts = {name: fact for name, fact in line.call.facts.items() if name != WEIGHT_LIMIT}

@@ -16,10 +16,11 @@ from edgekit.core import target
 from edgekit.core.ir import MeasuredTensor
 from edgekit.core.ops._linear import Linear
 from edgekit.core.ops.softmax import Softmax
-from edgekit.core.types import DType
+from edgekit.core.passes.simplify import simplify
+from edgekit.core.types import DType, Value
 from edgekit.quantize.pruning.groups import Network
 from edgekit.reports.advice import advice, in_words, rankings, verdict, wanted
-from edgekit.reports.what_if import VARIANTS, Change, Kind, changes
+from edgekit.reports.what_if import VARIANTS, Change, Kind, Wanted, changes
 
 DIGITS = ROOT / "examples" / "digits"
 M4 = target.load("cortex-m4")
@@ -74,6 +75,24 @@ def test_half_of_the_channels_is_half_of_the_weights_that_they_have(floats: Grap
     assert found.weight_bytes == -4 * gone * per_channel
     assert found.instructions is not None
     assert found.instructions < 0
+
+
+def test_channels_that_are_dead_already_are_not_of_the_change(floats: Graph) -> None:
+    """Half of a layer saves as much where another layer has channels that do nothing."""
+    first, second, *_ = layers(floats)
+    node = floats.producer(second)
+    assert node is not None
+    constants = [floats.values[name] for name in node.inputs[1:]]
+    dead = {}
+    for name, value in zip(node.inputs[1:], constants, strict=True):
+        assert value.data is not None
+        data = value.data.copy()
+        data[:4] = 0
+        dead[name] = Value(value.type, data)
+    graph = replace(floats, values={**floats.values, **dead})
+    assert compile_graph(graph, M4).weight_bytes == compile_graph(floats, M4).weight_bytes
+    expected = changes(simplify(graph), M4, [(first, "half")])
+    assert changes(graph, M4, [(first, "half")]) == expected
 
 
 def test_the_output_of_a_model_keeps_its_channels(floats: Graph) -> None:
@@ -134,12 +153,14 @@ def test_int16_is_what_a_layer_reads_and_gives(integers: Graph, x: np.ndarray) -
 def test_another_kernel_trades_flash_for_time(integers: Graph) -> None:
     """Small weights where they were large, and large ones where they were small; results are the same."""
     names = layers(integers)
-    small = changes(integers, M4, [(name, "kernel") for name in names])
-    large = changes(integers, M4, [(name, "kernel") for name in names], limits=dict.fromkeys(names, 0))
+    both: list[Wanted] = [(name, kind) for name in names for kind in ("small kernel", "fast kernel")]
+    small = changes(integers, M4, both)
+    large = changes(integers, M4, both, limits=dict.fromkeys(names, 0))
     assert small
-    assert small.keys() == large.keys()
-    for key, one in small.items():
-        other = large[key]
+    assert {kind for _, kind in small} == {"small kernel"}
+    assert {(name, "fast kernel") for name, _ in small} == large.keys()
+    for (name, _), one in small.items():
+        other = large[name, "fast kernel"]
         assert one.what.endswith("with smaller weights")
         assert other.what.endswith("with larger weights")
         assert one.weight_bytes == -other.weight_bytes < 0
@@ -151,12 +172,13 @@ def test_a_library_is_planned_as_it_was_built(integers: Graph) -> None:
     name = layers(integers)[1]
     limits = compact_weights.fit(integers, M4, optimize="size").weight_limits
     others = {result: limit for result, limit in limits.items() if result != name}
-    for kind in ("kernel", "int4"):
+    kinds: tuple[Kind, ...] = ("fast kernel", "int4")
+    for kind in kinds:
         (change,) = changes(integers, M4, [(name, kind)], limits=limits).values()
         before = compile_graph(integers, M4, weight_limits=limits).library_weight_bytes
         after = (
             compile_graph(integers, M4, weight_limits=others)
-            if kind == "kernel"
+            if kind == "fast kernel"
             else compile_graph(variant(integers, name, kind), M4, weight_limits=limits)
         )
         assert change.weight_bytes == after.library_weight_bytes - before
