@@ -90,10 +90,11 @@ def competing() -> list[Variant]:
 
 
 def _may_compete(one: Variant, other: Variant) -> bool:
-    alike = one.isa == other.isa and one is not other and not set(one.kernels).isdisjoint(other.kernels)
+    if one.isa != other.isa or one is other or set(one.kernels).isdisjoint(other.kernels):
+        return False
     same_rule = not one.rules or not other.rules or not set(one.rules).isdisjoint(other.rules)
     types = {*one.types.items(), *other.types.items()}
-    return alike and same_rule and len(types) == len({letter for letter, _ in types})
+    return same_rule and len(types) == len({letter for letter, _ in types})
 
 
 def variant_named(file: str, kernels: Sequence[str]) -> Variant:
