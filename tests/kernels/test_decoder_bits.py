@@ -1,6 +1,8 @@
 """Decoders with dynamic activations have the bits of the simulator: their floats have one order, too."""
 
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from support.kernel_records import expecting
 from support.language_models import folder as model_folder
 
 import edgekit
+from edgekit import Graph
 from edgekit.codegen.program import compile_graph
 from edgekit.core import simulate
 from edgekit.core.builder import Builder
@@ -61,7 +64,8 @@ def load(name: str) -> Target:
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_attention_adds_in_one_order(name: str, tmp_path: Path) -> None:
+def test_attention_and_softmax_add_in_one_order(name: str, tmp_path: Path) -> None:
+    """Rows of a softmax are of some lanes, of whole vectors and of more; masked numbers count nothing."""
     rng, b = np.random.default_rng(3), Builder()
     inputs: dict[str, Array] = {}
     expected: dict[str, Array] = {}
@@ -78,30 +82,25 @@ def test_attention_adds_in_one_order(name: str, tmp_path: Path) -> None:
         ins = [*floats, np.array(at, np.int32), *biases]
         y = b.one(op, *map(given, ins))
         (expected[y],) = expecting(op.in_c)(*ins)
-    program = compile_graph(b.graph("attention", list(inputs), list(expected)), load(name))
+    for n in (1, 5, 8, 16, 21, 28, 64, 77):
+        row = 9 * rng.normal(size=(3, n)).astype(np.float32)
+        row[:, 3:60] = row[:, 3:60] if n < 77 else -np.inf
+        (expected[b.one(Softmax(), given(row))],) = expecting(Softmax().in_c)(row)
+    program = compile_graph(b.graph("sums", list(inputs), list(expected)), load(name))
     found = drive(program, tmp_path, ("-O2",)).run(program, inputs)
     for y, value in expected.items():
         np.testing.assert_array_equal(found[y], value)
 
 
-@pytest.mark.parametrize("name", TARGETS)
-def test_softmax_adds_in_one_order(name: str, tmp_path: Path) -> None:
-    """Rows of some lanes, of whole vectors and of more; masked numbers count nothing."""
-    rng, b, op = np.random.default_rng(4), Builder(), Softmax()
-    inputs = {f"x{n}": 9 * rng.normal(size=(3, n)).astype(np.float32) for n in (1, 5, 8, 16, 21, 28, 64, 77)}
-    inputs["x77"][:, 3:60] = -np.inf
-    rows = {b.one(op, b.input(x, Type(DType.F32, data.shape))): data for x, data in inputs.items()}
-    program = compile_graph(b.graph("softmax", list(inputs), list(rows)), load(name))
-    found = drive(program, tmp_path, ("-O2",)).run(program, inputs)
-    for y, data in rows.items():
-        np.testing.assert_array_equal(found[y], expecting(op.in_c)(data)[0])
-
-
-def texts(format: str, folder: Path) -> tuple[Any, Mapping[str, Array]]:
-    graph = edgekit.convert(model_folder()(folder), dims={"positions": 40}, name="net")
+@cache
+def text(format: str) -> tuple[Graph, Sequence[Mapping[str, Array]], Sequence[Array]]:
+    """A decoder, the tokens of a text, and the logits behind each."""
+    with tempfile.TemporaryDirectory() as folder:
+        graph = edgekit.convert(model_folder()(Path(folder)), dims={"positions": 40}, name="net")
     graph, _ = edgekit.quantize_model(graph, None, **FORMATS[format])
-    text = np.random.default_rng(5).integers(0, 40, (40, 1)).astype(np.int32)
-    return graph, {"token": text, "position": np.arange(40, dtype=np.int32)[:, None]}
+    tokens = np.random.default_rng(5).integers(0, 40, (40, 1)).astype(np.int32)
+    steps = [{"token": token, "position": np.array([i], np.int32)} for i, token in enumerate(tokens)]
+    return graph, steps, [outputs["logits"] for outputs in simulate.run_each(graph, steps)]
 
 
 @pytest.mark.parametrize(
@@ -114,12 +113,8 @@ def texts(format: str, folder: Path) -> tuple[Any, Mapping[str, Array]]:
     ],
 )
 def test_logits_are_those_of_the_simulator(name: str, format: str, tmp_path: Path) -> None:
-    graph, steps = texts(format, tmp_path)
-    samples = [{key: value[i] for key, value in steps.items()} for i in range(40)]
-    expected = [outputs["logits"] for outputs in simulate.run_each(graph, samples)]
+    graph, steps, expected = text(format)
     program = compile_graph(graph, load(name))
-    out = tmp_path / "out"
-    out.mkdir()
-    found = drive(program, out, ("-O2",)).run_each(program, samples)
-    for each, value in zip(found, expected, strict=True):
-        np.testing.assert_array_equal(each["logits"], value)
+    found = drive(program, tmp_path, ("-O2",)).run_each(program, steps)
+    for each, logits in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(each["logits"], logits)
