@@ -21,21 +21,29 @@ _FOLDER = "convert the folder with config.json and safetensors that it was made 
 class Architecture:
     """Where `pairs_adjacent`, numbers that turn together stand side by side in the rows of Q and K, which
     transformers has half a head apart. `keys` are settings of this architecture alone, and what config.json
-    calls them; those in `unused` repeat what tensors say."""
+    calls them; those in `unused` repeat what tensors say, and `implied` is what no file says."""
 
     model_type: str
     pairs_adjacent: bool = False
     turns_in_part: bool = False  # of each head, as many numbers as a setting says
     keys: Mapping[str, str] = field(default_factory=dict)
     unused: tuple[str, ...] = ()
+    implied: Mapping[str, Any] = field(default_factory=dict)
+    with_experts: str = ""  # the model_type, where a setting says that there are experts
 
 
 _WINDOWS = {"attention.sliding_window_pattern": "layer_types", "rope.freq_base_swa": "rope_local_base_freq"}
-# By general.architecture. Mistral's files say llama, those of OLMo 3 say olmo2, and those of GLM chatglm.
+_EXPERTS = {
+    "expert_count": "num_experts",
+    "expert_used_count": "num_experts_per_tok",
+    "expert_feed_forward_length": "moe_intermediate_size",
+}
+# By general.architecture. Mistral's and Mixtral's files say llama, those of OLMo 3 olmo2, and GLM's chatglm.
 ARCHITECTURES: Mapping[str, Architecture] = {
-    "llama": Architecture("llama", pairs_adjacent=True),
+    "llama": Architecture("llama", pairs_adjacent=True, with_experts="mixtral", keys=_EXPERTS),
     "qwen2": Architecture("qwen2"),
     "qwen3": Architecture("qwen3"),
+    "qwen3moe": Architecture("qwen3_moe", keys=_EXPERTS, implied={"norm_topk_prob": True}),
     "smollm3": Architecture("smollm3", pairs_adjacent=True),
     "chatglm": Architecture("glm", pairs_adjacent=True, turns_in_part=True),
     "cohere2": Architecture("cohere2", pairs_adjacent=True, keys={"logit_scale": "logit_scale", **_WINDOWS}),
@@ -63,6 +71,7 @@ ARCHITECTURES: Mapping[str, Architecture] = {
     ),
     "olmo": Architecture("olmo", pairs_adjacent=True),
     "olmo2": Architecture("olmo2", keys=_WINDOWS),
+    "olmoe": Architecture("olmoe", keys=_EXPERTS),
     "phi2": Architecture("phi", turns_in_part=True),
     "phi3": Architecture("phi3", turns_in_part=True),
     "stablelm": Architecture("stablelm", turns_in_part=True, unused=("use_parallel_residual",)),
@@ -83,7 +92,7 @@ _KEYS: Mapping[str, str] = {
     "attention.sliding_window": "sliding_window",
     "vocab_size": "vocab_size",
 }
-_NONE = dict.fromkeys([*_KEYS.values(), "partial_rotary_factor", "query_pre_attn_scalar"])
+_NONE = dict.fromkeys([*_KEYS.values(), *_EXPERTS.values(), "partial_rotary_factor", "query_pre_attn_scalar"])
 _ROPE = "rope.scaling."
 # What repeats one of them, is checked below, or says how the file came to be.
 _CHECKED = (
@@ -114,8 +123,13 @@ _PARTS: Mapping[str, str] = {
     "ffn_gate": "gate",
     "ffn_up": "up",
     "ffn_down": "down",
+    "ffn_gate_inp": "router",
+    "ffn_gate_exps": "expert_gate",
+    "ffn_up_exps": "expert_up",
+    "ffn_down_exps": "expert_down",
     "post_ffw_norm": "mlp_post_norm",
 }
+_MLP = re.compile(r"blk\.(\d{1,6})\.ffn_up\.weight")
 _TENSOR = re.compile(r"(blk\.(\d{1,6})\.)?(\w+)\.(weight|bias)")
 
 
@@ -125,7 +139,9 @@ def architecture(settings: Record) -> Architecture:
         near = suggest.hint(name, list(ARCHITECTURES), "architectures")
         hint = near or f"{', '.join(ARCHITECTURES)} are read; {_FOLDER}"
         raise EdgeKitError("E0205", f"models of architecture {name:.60} are not read", settings.where, hint)
-    return ARCHITECTURES[name]
+    found = ARCHITECTURES[name]
+    has_experts = found.with_experts and settings.integer(f"{name}.expert_count", 0)
+    return replace(found, model_type=found.with_experts) if has_experts else found
 
 
 def configured(settings: Record, tensors: Mapping[str, tuple[int, ...]]) -> Config:
@@ -166,7 +182,9 @@ def configuration(settings: Record, tensors: Mapping[str, tuple[int, ...]]) -> R
     if size and kind.turns_in_part and "rope.dimension_count" in own:
         found["partial_rotary_factor"] = Record(own, settings.where).integer("rope.dimension_count") / size
     found |= {
+        **kind.implied,
         "model_type": kind.model_type,
+        "mlp_only_layers": [int(layer[1]) for layer in map(_MLP.fullmatch, tensors) if layer],
         "tie_word_embeddings": "output.weight" not in tensors,
         "rope_theta": own.get("rope.freq_base", 10000.0),
         "rope_scaling": _scaling(own, settings),
@@ -205,7 +223,8 @@ def _scaling(own: Mapping[str, Any], settings: Record) -> dict[str, Any] | None:
 
 
 def their_name(name: str, names: Mapping[str, str]) -> str:
-    """What transformers calls a tensor, by its names of parts; one that it has no name for keeps its own."""
+    """What transformers calls a tensor, by its names of parts; one that it has no name for keeps its own, and
+    one of all experts has no number of an expert."""
     found = _TENSOR.fullmatch(name)
     part = _PARTS.get(found[3], "") if found else ""
     if part == "up" and "gate_up" in names:
@@ -213,7 +232,7 @@ def their_name(name: str, names: Mapping[str, str]) -> str:
     if not found or part not in names:
         return name
     layer = f"{names['layers']}.{int(found[2])}." if found[1] else ""
-    return f"{layer}{names[part]}.{found[4]}"
+    return f"{layer}{names[part].replace('.{}', '')}.{found[4]}"
 
 
 def stops(settings: Record, tokens: Collection[int]) -> tuple[int, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -42,8 +43,8 @@ class StoredBlocks:
         if minimum is not None:
             numbers -= minimum[..., None]
         real = numbers.reshape(self.shape)
-        if minimum is not None or len(self.shape) != 2:
+        if minimum is not None or len(self.shape) < 2:
             return real, None
         kept = integers.astype((DType.S4 if self.block.bits == 4 else DType.S8).numpy)
-        integers, scale = (part.reshape(len(real), -1) for part in (kept, scale))
+        integers, scale = (part.reshape(math.prod(self.shape[:-1]), -1) for part in (kept, scale))
         return real, GroupwiseWeights(integers, scale, None, group)

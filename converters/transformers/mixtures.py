@@ -38,5 +38,7 @@ def mixtures(config: Record, family: Family, layers: int) -> list[Mixture | None
         flag_of(config, family.normalizes),
         config.integer("shared_expert_intermediate_size") if "shared_down" in family.names else 0,
     )
+    if "down" not in family.names:
+        return [mixture] * layers
     every, dense = positive(config, "decoder_sparse_step", 1), config.integers("mlp_only_layers", [])
     return [mixture if (i + 1) % every == 0 and i not in dense else None for i in range(layers)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -38,6 +39,14 @@ _LAYER = {
     "mlp.gate_proj": "ffn_gate",
     "mlp.up_proj": "ffn_up",
     "mlp.down_proj": "ffn_down",
+    "mlp.gate": "ffn_gate_inp",
+    "mlp.experts.gate_proj": "ffn_gate_exps",
+    "mlp.experts.up_proj": "ffn_up_exps",
+    "mlp.experts.down_proj": "ffn_down_exps",
+    "block_sparse_moe.gate": "ffn_gate_inp",
+    "block_sparse_moe.experts.w1": "ffn_gate_exps",
+    "block_sparse_moe.experts.w3": "ffn_up_exps",
+    "block_sparse_moe.experts.w2": "ffn_down_exps",
 }
 _TOP = {"model.embed_tokens": "token_embd", "model.norm": "output_norm", "lm_head": "output"}
 
@@ -134,7 +143,8 @@ def their_name(name: str) -> str:
 
 def settings_of(config: Mapping[str, Any]) -> dict[str, Any]:
     """The settings that llama.cpp's converter makes of config.json."""
-    arch = {"mistral": "llama"}.get(config["model_type"], config["model_type"])
+    kind = config["model_type"]
+    arch = {"mistral": "llama", "mixtral": "llama", "qwen3_moe": "qwen3moe"}.get(kind, kind)
     rope = config.get("rope_parameters") or config.get("rope_scaling") or {}
     size = config.get("head_dim") or config["hidden_size"] // config["num_attention_heads"]
     own = {
@@ -151,6 +161,11 @@ def settings_of(config: Mapping[str, Any]) -> dict[str, Any]:
         "rope.dimension_count": size,
         "vocab_size": config["vocab_size"],
     }
+    experts = config.get("num_local_experts", config.get("num_experts"))
+    if experts:
+        own |= {"expert_count": experts, "expert_used_count": config["num_experts_per_tok"]}
+    if arch == "qwen3moe":
+        own["expert_feed_forward_length"] = config["moe_intermediate_size"]
     if rope.get("rope_type") == "linear":
         own |= {"rope.scaling.type": "linear", "rope.scaling.factor": float(rope["factor"])}
     return {"general.architecture": arch, **{f"{arch}.{key}": value for key, value in own.items()}}
@@ -165,8 +180,8 @@ def decoder(name: str = "llama") -> tuple[dict[str, Any], dict[str, Blocks]]:
 
 
 def _tensors(config: Mapping[str, Any], raw: bytes, arch: str) -> Iterator[tuple[str, Blocks]]:
-    for name, stored in tensors(raw, "model.safetensors").items():
-        data = stored.array()
+    given = {name: one.array() for name, one in tensors(raw, "model.safetensors").items()}
+    for name, data in _stacked(given).items():
         heads = {"q_proj": "num_attention_heads", "k_proj": "num_key_value_heads"}.get(name.split(".")[-2])
         if heads and arch in ("llama", "smollm3"):
             turned = data.reshape(config[heads], 2, -1, *data.shape[1:])
@@ -175,6 +190,14 @@ def _tensors(config: Mapping[str, Any], raw: bytes, arch: str) -> Iterator[tuple
     rope = config.get("rope_parameters") or config.get("rope_scaling") or {}
     if rope.get("rope_type") == "llama3":
         yield "rope_freqs.weight", plain(_llama3(config, rope))
+
+
+def _stacked(given: Mapping[str, Array]) -> dict[str, Array]:
+    """With one tensor for the matrices of all experts."""
+    found: dict[str, list[Array]] = {}
+    for name in sorted(given):
+        found.setdefault(re.sub(r"\.experts\.\d", ".experts", name), []).append(given[name])
+    return {name: np.stack(all) if ".experts." in name else all[0] for name, all in found.items()}
 
 
 def _llama3(config: Mapping[str, Any], rope: Mapping[str, Any]) -> Array:

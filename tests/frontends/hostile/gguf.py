@@ -136,7 +136,15 @@ CASES = {
     ),
     "no architecture": Case("E0401", "has no general.architecture", settings({}, "general.architecture")),
     "another architecture": Case("E0205", "mamba", settings({"general.architecture": "mamba"})),
-    "experts": Case("E0205", "expert_count", settings({"llama.expert_count": 8})),
+    "experts of another architecture": Case(
+        "E0205", "architecture qwen2moe", settings({"general.architecture": "qwen2moe"})
+    ),
+    "experts of which none is chosen": Case(
+        "E0401", "no num_experts_per_tok", settings({"llama.expert_count": 8})
+    ),
+    "experts without tensors": Case(
+        "E0401", "gate", settings({"llama.expert_count": 8, "llama.expert_used_count": 2})
+    ),
     "heads that turn in part": Case("E0205", "turn in part", settings({"llama.rope.dimension_count": 2})),
     "scaling that is not known": Case("E0203", "yarn", settings({"llama.rope.scaling.type": "yarn"})),
     "no layers": Case("E0401", "has no num_hidden_layers", settings({}, "llama.block_count")),
