@@ -64,12 +64,11 @@ def test_rows_of_bytes_and_nibbles(name: str, tmp_path: Path) -> None:
 def test_vectors_of_risc_v_of_other_lengths(bits: int, tmp_path: Path) -> None:
     """The binary is the same: a block of outputs is several vectors, or a part of one."""
     target = load("riscv64-rvv")
+    runner = target.runner.replace("vlen=256", f"vlen={bits}")
+    assert f"vlen={bits}" in runner
     graph, given = layers(DType.S8, DType.S4)
-    program = compile_graph(
-        graph, targets.with_runner(target, target.runner.replace("vlen=256", f"vlen={bits}"))
-    )
-    assert f"vlen={bits}" in program.target.runner
-    check_alone(program, given, tmp_path)
+    programs = whole_and_in_parts(graph, targets.with_runner(target, runner))
+    check(graph, given, *run_both(programs, given, tmp_path, ("-O2",)))
 
 
 def in_engine(runner: str) -> Target:
