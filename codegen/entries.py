@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from edgekit.codegen.lowering.row_inputs import refusal
 from edgekit.codegen.program import Program
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.escape import c_identifier
@@ -27,6 +28,8 @@ def with_entries(program: Program, entries: Mapping[str, Graph]) -> Program:
     """The program as the main entry of a library that has these, too."""
     if not entries:
         return program
+    if program.row_port:
+        raise refusal(program.graph, "its library has several entries")
     for name, graph in entries.items():
         check_name(name)
         if program.target.gpu and _OF_GPUS.fullmatch(name):

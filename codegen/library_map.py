@@ -253,7 +253,10 @@ def _edges(program: Program) -> Iterator[DataEdge]:
     memory = _Memory()
     node = 0
     for port in program.inputs:
-        memory.write(*_port(port.name, "input", port.offset), port.type.bytes, port.name, node)
+        (where, start), bytes = _port(port.name, "input", port.offset), port.type.bytes
+        if program.row_port:
+            where, start, bytes = "arena", program.row_port.ring.offset, program.row_port.source.ring
+        memory.write(where, start, bytes, port.name, node)
         node += 1
     for state in program.states:
         memory.write(f"state {state.name}", 0, state.type.bytes, state.name, node)

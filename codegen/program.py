@@ -15,11 +15,11 @@ from edgekit.codegen.gpu.plan import CpuSegment, GpuPlan, plans
 from edgekit.codegen.kernels.sources import Field, Kernel, Pointer, instantiate
 from edgekit.codegen.lowering.branches import Guard, Loop, costliest
 from edgekit.codegen.lowering.lower import NO_LIMITS, WeightLimits, lowered
-from edgekit.codegen.lowering.row_loops import LoopedLayer
+from edgekit.codegen.lowering.row_loops import LoopedLayer, RowSource
 from edgekit.codegen.memory.arena import ArenaPlan
 from edgekit.codegen.memory.lifetimes import Scheduled
-from edgekit.codegen.memory.planner import MemoryPlan, Peak, Place, assign
-from edgekit.codegen.memory.sharing import Ports
+from edgekit.codegen.memory.planner import ROWS_SO_FAR, MemoryPlan, Peak, Place, assign
+from edgekit.codegen.memory.sharing import Ports, on_whole_tensors
 from edgekit.codegen.printing import row_loops
 from edgekit.codegen.printing.describe import layer_comment
 from edgekit.codegen.printing.integer_ports import IntegerPort, integer_port
@@ -52,6 +52,25 @@ class Port:
     def integers(self) -> IntegerPort | None:
         """What its integers stand for, if constants and functions say it."""
         return integer_port(self.type)
+
+
+@dataclass(frozen=True)
+class RowPort:
+    """An input of which a run gets one row at a time."""
+
+    port: Port
+    source: RowSource
+    ring: Named  # where rows wait
+    so_far: Named  # how many have come
+
+    @property
+    def rows(self) -> int:
+        return self.source.blocks.layer.height
+
+    @property
+    def row_size(self) -> int:
+        """Elements of a row."""
+        return self.port.type.size // self.rows
 
 
 @dataclass(frozen=True)
@@ -130,6 +149,12 @@ class Program:
     entry_graphs: tuple[Graph, ...] = ()  # of the library beside this one, named <name>_<entry>: entries.py
     row_gain: RowGain | None = None  # of layers that run as loops over rows, where less memory is asked for
     by_pointer: bool = False  # runs are given the constants, as a blob: printing/weights_blob.py
+    row_port: RowPort | None = None  # the input, if it arrives row by row
+
+    @property
+    def function(self) -> str:
+        """What computes the outputs."""
+        return f"{self.name}_{'push' if self.row_port else 'run'}"
 
     @cached_property
     def gpu_plans(self) -> tuple[GpuPlan, ...]:
@@ -286,7 +311,8 @@ def compile_graph(
     beside: Sequence[Program] = (),
     by_pointer: bool = False,
 ) -> Program:
-    """Lower a graph for a target. Inputs and outputs are the caller's, or part of the arena. The weights
+    """Lower a graph for a target. Inputs and outputs are the caller's, or part of the arena; with rows the
+    input arrives row by row, and the arena has a ring of them. The weights
     of some layers have limits: see compact_weights.py. What is
     `beside` it in a library has constants that it shares, and the first of these has its states. Constants
     are linked, or given to each run `by_pointer`."""
@@ -295,9 +321,9 @@ def compile_graph(
     calls = [line.call for program in beside for line in program.lines]
     found = lowered(graph, target, ports, weight_limits, calls)
     whole = replace(graph, values={**graph.values, **found.values})
-    memory = assign(whole, found.layers, target.align, ports)
+    memory = assign(whole, found.layers, target.align, on_whole_tensors(ports))
     row_gain: RowGain | None = None
-    if target.least_ram:
+    if target.least_ram or ports == "rows":
         planner = RowPlanner(whole, found.layers, target, ports, memory)
         memory, row_gain = planner.planned()
     prefix = identifier(graph.name, set(HEADERS), "model")
@@ -311,8 +337,10 @@ def compile_graph(
         taken |= {row_loops.ITERATION, row_loops.ROW}
     if by_pointer:
         taken |= {"weights", f"{prefix}_weights_check"}
-    if ports == "arena":  # functions are named after them
+    if ports != "caller":  # functions are named after them
         taken |= {"run", "selftest", "reset", "state"}
+    if ports == "rows":
+        taken |= {"start", "push", f"{prefix}_start", f"{prefix}_push", *row_loops.ARRIVAL_WORDS}
     inputs, outputs = (
         tuple(
             Port(
@@ -330,7 +358,8 @@ def compile_graph(
     states = beside[0].states if beside and graph.states else tuple(_memos(graph, pool, taken, by_pointer))
     taken |= {memo.c for memo in states}
     places |= {("state", memo.name): Port(memo.name, f"state->{memo.c}", memo.type) for memo in states}
-    pointers = Pointers(Names(), memory.live)
+    pointers = Pointers(Names(taken if ports == "rows" else ()), memory.live)
+    row_port = _row_port(memory, inputs[0], pointers) if ports == "rows" else None
     lines = tuple(_lines(whole, memory, target, pool, places, taken, pointers, by_pointer))
     constants = tuple(pool.found.values())
     return Program(
@@ -352,13 +381,25 @@ def compile_graph(
         {owner: tuple(used.values()) for owner, used in pool.borrowed.items()},
         row_gain=row_gain,
         by_pointer=by_pointer,
+        row_port=row_port,
     )
+
+
+def _row_port(memory: MemoryPlan, port: Port, pointers: Pointers) -> RowPort:
+    """The input that arrives row by row, with its ring."""
+    source = next(s.rows.loop.source for s in memory.calls if s.rows)
+    assert source, "the first loop reads the input"
+    ring = next(arg.type for s in memory.calls for arg in s.call.args if arg.name == port.name)
+    pointer, counter = Pointer("x", port.type.dtype.c, False), Pointer("rows", DType.S32.c, False)
+    place, at = memory.places[port.name], memory.places[ROWS_SO_FAR]
+    so_far = pointers.tensor(ROWS_SO_FAR, Type(DType.S32, (1,)), counter, at, "arena")
+    return RowPort(port, source, pointers.tensor(port.name, ring, pointer, place, "arena"), so_far)
 
 
 def _port_names(prefix: str, type: Type, ports: Ports) -> list[str]:
     """The forms that the name of an input or output has in C: the parameter, and functions of the header."""
     functions = ["quantize", "dequantize"] if integer_port(type) else []
-    return ["{}", *[f"{prefix}_{{}}"] * (ports == "arena"), *(f"{prefix}_{{}}_{word}" for word in functions)]
+    return ["{}", *[f"{prefix}_{{}}"] * (ports != "caller"), *(f"{prefix}_{{}}_{word}" for word in functions)]
 
 
 def _memos(graph: Graph, pool: ConstantPool, taken: set[str], by_pointer: bool) -> Iterator[StateField]:

@@ -10,7 +10,7 @@ from edgekit.codegen.cost.weight_loads import total_loads
 from edgekit.codegen.lowering.lower import NO_LIMITS, WeightLimits, lowered
 from edgekit.codegen.lowering.row_search import RowPlan, RowSearch
 from edgekit.codegen.memory.planner import MemoryPlan, assign
-from edgekit.codegen.memory.sharing import LoweredLayer, Ports
+from edgekit.codegen.memory.sharing import LoweredLayer, Ports, on_whole_tensors
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
 from edgekit.core.target import Target
@@ -47,7 +47,7 @@ def tradeoffs(
     have the limits that are given for a layer's first result."""
     found = lowered(graph, target, ports, limits, ())
     whole = replace(graph, values={**graph.values, **found.values})
-    memory = assign(whole, found.layers, target.align, ports)
+    memory = assign(whole, found.layers, target.align, on_whole_tensors(ports))
     return RowPlanner(whole, found.layers, target, ports, memory).tradeoffs()
 
 
@@ -68,7 +68,7 @@ class RowPlanner:
         """What the target asks for."""
         if not self.target.ram_limit:
             return self._gained(self._search.least())
-        if self._fits(self.whole):
+        if self.ports != "rows" and self._fits(self.whole):
             return self._on_whole_tensors()
         peak = self.target.ram_limit - self._ports_bytes
         for _ in range(_TRIES):
@@ -105,7 +105,7 @@ class RowPlanner:
 
     def _gained(self, plan: RowPlan) -> tuple[MemoryPlan, RowGain]:
         memory = self._memory(plan)
-        if memory.arena.size >= self.whole.arena.size:
+        if memory.arena.size >= self.whole.arena.size and self.ports != "rows":
             return self._on_whole_tensors()
         loops = [layer.rows.loop for layer in plan.layers if layer.rows]
         loads = total_loads(self.whole.calls)

@@ -160,14 +160,16 @@ def build(
     progress: Progress = lambda step: None,
 ) -> Report:
     """Write the library into `folder`, by default one with its name, after it was compiled and compared with
-    the simulator. `ports`: inputs and outputs are the caller's, or parts of the arena. `check` is False to
-    leave the comparison out, True to insist, None to do what is possible here. `weights` by "pointer" are a
-    file, whose content each run is given. `package` names kinds of packages to make of it, each in a folder
-    of its own in there, `helpers` what to add to them, and `content` what their examples show. `samples` are
-    typical inputs, which are compared beside random ones. `entries` get a run function each: entries.py.
+    the simulator. `ports`: inputs and outputs are the caller's, or parts of the arena; with "rows" the input
+    arrives row by row, and outputs are parts of the arena. `check` is False to leave the comparison out, True
+    to insist, None to do what is possible here. `weights` by "pointer" are a file, whose content each run is
+    given. `package` names kinds of packages to make of it, each in a folder of its own in there, `helpers`
+    what to add to them, and `content` what their examples show. `samples` are typical inputs, which are
+    compared beside random ones. `entries` get a run function each: entries.py.
     `bill` adds a software bill of materials to the library and to each package."""
     packages.check(package, helpers, target, content)
     packages.check_entries(package, entries or ())
+    packages.check_ports(package, ports)
     progress("planning")
     by_pointer = weights == "pointer"
     if by_pointer:

@@ -98,7 +98,7 @@ def measure(
     paths = [folder / name for name in objects]
     if all(path.read_bytes().startswith(wasm.MAGIC) for path in paths):
         # Object files hold room for the linker's changes: the module is what ships.
-        code, constants = wasm.sizes(wasm.link_library(program.name, objects, folder, compiler).read_bytes())
+        code, constants = wasm.sizes(wasm.link_library(program, objects, folder, compiler).read_bytes())
     else:
         sizes = section_sizes(paths)
         if sizes is None:
@@ -116,7 +116,7 @@ def stack_bound(program: Program, folder: Path) -> int | None:
 
 
 def _stack_bound(program: Program, folder: Path) -> int | None:
-    entry = f"{program.name}_run"
+    entry = program.function
     # The function of a layer in code for speed, and that of its kernel in code for size.
     layers = [(f"{program.name}_{x.c}", x.kernel) for x in program.lines]
     pushed = [

@@ -17,10 +17,10 @@ _MEMORY, _DATA = 5, 11  # section numbers of the specification
 LINK_FLAGS = ("-ffreestanding", "-nostdlib", "-Wl,--no-entry", "-Wl,--strip-all")
 
 
-def link_library(name: str, objects: Sequence[str], folder: Path, compiler: Compiler) -> Path:
-    """Link object files into <name>.wasm, which exports its memory and <name>_run."""
-    module = f"{name}.wasm"
-    compiler.run([*LINK_FLAGS, f"-Wl,--export={name}_run", *objects, "-o", module], folder)
+def link_library(program: Program, objects: Sequence[str], folder: Path, compiler: Compiler) -> Path:
+    """Link object files into <name>.wasm, which exports its memory and the function that runs the model."""
+    module = f"{program.name}.wasm"
+    compiler.run([*LINK_FLAGS, f"-Wl,--export={program.function}", *objects, "-o", module], folder)
     return folder / module
 
 

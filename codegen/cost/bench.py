@@ -189,7 +189,8 @@ def setting(program: Program) -> Iterator[str]:
     ports: Sequence[Port] = (*program.inputs, *program.outputs)
     yield f'#include <stdlib.h>\n#include "{host.header(program)}"'
     for i, port in enumerate(ports):
-        yield f"static {port.type.dtype.c} p{i}[{port.type.size or 1}];"
+        words = " __attribute__((aligned(4)))" * bool(program.row_port)  # where a row is copied at once
+        yield f"static {port.type.dtype.c} p{i}[{port.type.size or 1}]{words};"
     yield f"static uint8_t arena[{program.arena.size + 1}] __attribute__((aligned({program.target.align})));"
     has_state = bool(program.states) and not program.target.opencl
     if has_state:

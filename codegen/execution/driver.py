@@ -189,7 +189,7 @@ def _driver(programs: Sequence[Program]) -> Iterator[str]:
     guard = _GUARDS[any(program.target.board for program in programs)]
     yield f"#ifndef EK_GUARD\n#define EK_GUARD {guard}\n#endif"
     yield _HELPERS
-    if any(program.ports == "caller" for program in programs):
+    if any(program.ports != "arena" for program in programs):
         yield _CHECKSUM
     if any(program.target.cores > 1 for program in programs):
         if all(runner.runs_threads(program.target) for program in programs):
@@ -383,8 +383,9 @@ def _runner(index: int, program: Program) -> Iterator[str]:
     """The function that runs one program."""
     align = max(program.target.align, 16)
     ports = (*program.inputs, *program.outputs)
-    in_arena = program.ports == "arena"
-    rooms = [] if in_arena else [*map(_Room.of, ports)]
+    inside = [port for port in ports if port.offset is not None]
+    in_arena, count = program.ports == "arena", len(program.inputs)
+    rooms = [_Room.of(port) for port in ports if port.offset is None]
     rooms.append(_Room("arena", str(program.arena.size)))
     used = len(rooms)
     has_state = bool(program.states) and not program.target.opencl  # there, it is on the device
@@ -401,14 +402,15 @@ def _runner(index: int, program: Program) -> Iterator[str]:
         yield f"        {{{room.memory} + EK_GUARD + {room.skew}, {room.size}, {room.width}}},"
     yield "    };"
     yield f"    unsigned char *const arena = rooms[{used - 1}].at;"
-    if in_arena:
+    if inside:
         yield "    const struct room ports[] = {"
-        for port in ports:
+        for port in inside:
             at = f"(unsigned char *){program.name}_{port.c}(arena)"
             yield f"        {{{at}, {port.type.bytes}, {port.type.dtype.bytes}}},"
         yield "    };"
-    table, count = "ports" if in_arena else "rooms", len(program.inputs)
-    yield f"    const struct room *const inputs = {table}, *const outputs = inputs + {count};"
+    table = "ports" if in_arena else "rooms"
+    outputs = "ports" if program.row_port else f"inputs + {count}"
+    yield f"    const struct room *const inputs = {table}, *const outputs = {outputs};"
     if has_state:
         yield f"    struct {program.owner}_state *const state = (void *)rooms[{used}].at;"
         yield f"    filled(rooms[{used}].at, rooms[{used}].size, filling(0, fill));"
@@ -426,7 +428,7 @@ def _runner(index: int, program: Program) -> Iterator[str]:
     if not in_arena:
         yield f"        const uint32_t sum = checksum(inputs, {count});"
         types = [f"const {p.type.dtype.c} *)(const void *" for p in program.inputs]
-        types += [f"{p.type.dtype.c} *)(void *" for p in program.outputs]
+        types += [f"{p.type.dtype.c} *)(void *" for p in program.outputs if p.offset is None]
         passed += [f"({type})rooms[{i}].at" for i, type in enumerate(types)]
     others = ["state"] * has_state
     others += [blob_symbol(program)] * program.by_pointer

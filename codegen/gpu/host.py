@@ -34,6 +34,11 @@ def created(program: Program, indent: str = "    ") -> Iterator[str]:
 
 def run(program: Program, ports: Sequence[str], others: Sequence[str]) -> str:
     """The statement that runs the model: on a device, or with memory beside the ports."""
+    if port := program.row_port:
+        row = f"{ports[0]} + row * {port.row_size}"
+        push = f"{program.function}({', '.join([row, *others])});"
+        loop = f"for (int32_t row = 0; row < {port.rows}; row++)"
+        return f"{{ {program.name}_start({others[-1]}); {loop} {push} }}"
     if not program.target.opencl:
         return f"{program.name}_run({', '.join([*ports, *others])});"
     arguments = ["gpu", *ports, *["stream"] * bool(program.states)]

@@ -18,7 +18,7 @@ from edgekit.codegen.kernels.sources import candidates
 from edgekit.codegen.lowering.lower import WeightLimits, lower
 from edgekit.codegen.lowering.row_search import INSTRUCTION_BUDGET
 from edgekit.codegen.memory.planner import scratch_of
-from edgekit.codegen.memory.sharing import Ports
+from edgekit.codegen.memory.sharing import Ports, on_whole_tensors
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
@@ -67,13 +67,16 @@ def fit(
     become smaller where that costs the fewest instructions for each byte. `before` is what fitted with less
     beside it. Constants are linked, or given to each run `by_pointer`."""
     known = [before] if before else []
+    if ports == "rows":
+        target = replace(target, least_ram=True)
 
     def compiled(limits: WeightLimits, target: Target = target) -> Program:
         """Once for the same limits and target."""
         for program in known:
             if (program.target, program.weight_limits) == (target, limits):
                 return program
-        known.append(compile_graph(graph, target, ports, limits, by_pointer=by_pointer))
+        own = ports if target.least_ram else on_whole_tensors(ports)
+        known.append(compile_graph(graph, target, own, limits, by_pointer=by_pointer))
         return known[-1]
 
     if optimize == "size":

@@ -17,6 +17,7 @@ from edgekit.codegen.lowering.row_calls import (
     loop_overhead,
     move_instructions,
 )
+from edgekit.codegen.lowering.row_inputs import RowInput
 from edgekit.codegen.lowering.row_loops import RowLoop
 from edgekit.codegen.lowering.row_schedule import RowRead, RowSchedule, overlap_distance, schedule
 
@@ -98,19 +99,25 @@ class ChainLoop:
 
 
 @lru_cache(maxsize=8192)
-def chain_loop(layers: tuple[ChainLayer, ...], period: int) -> ChainLoop | None:
-    """The layers as a loop, by blocks of so many rows of the tallest result."""
+def chain_loop(
+    layers: tuple[ChainLayer, ...], period: int, arrives: RowInput | None = None
+) -> ChainLoop | None:
+    """The layers as a loop, by blocks of so many rows of the tallest result, or of an input that arrives."""
     if not _advance_together(layers):
         return None
     exits = frozenset(layer.result for layer, left in _with_left(layers) if layer.needed >= left)
-    if not (plan := _schedule(layers, exits, period)):
+    if not (plan := _schedule(layers, exits, period, arrives)):
         return None
     if early := {layer.result for layer in layers if not _has_its_end(layer, plan)}:
         exits |= early
-        plan = _schedule(layers, exits, period)
+        plan = _schedule(layers, exits, period, arrives)
         assert plan  # for exits decide over rings alone
-    calls, extra = [], loop_overhead(plan.iterations) * len(layers)
-    for layer, blocks in zip(layers, plan.blocks, strict=True):
+    calls, extra, source = [], loop_overhead(plan.iterations) * len(layers), None
+    if arrives:
+        if (source := arrives.source(plan)) is None:
+            return None
+        extra += move_instructions(source.kept) * source.blocks.count
+    for layer, blocks in zip(layers, plan.blocks[-len(layers) :], strict=True):
         if (found := block_calls(layer.axis, blocks.rows, blocks.start)) is None:
             return None
         calls.append(found)
@@ -119,7 +126,7 @@ def chain_loop(layers: tuple[ChainLayer, ...], period: int) -> ChainLoop | None:
             extra += move_instructions((ring.rows - blocks.rows) * layer.row) * ring.blocks
     overlaps = tuple(_overlaps(layers, plan, exits))
     transient = plan.transient.difference(layer.result for layer in layers if layer.end is not None)
-    loop = RowLoop(tuple(layer.result for layer in layers), plan.iterations, transient, overlaps)
+    loop = RowLoop(tuple(layer.result for layer in layers), plan.iterations, transient, overlaps, source)
     return ChainLoop(layers, tuple(calls), plan, loop, _more_bytes(layers, calls, plan, loop), extra)
 
 
@@ -128,8 +135,11 @@ def _with_left(layers: Sequence[ChainLayer]) -> Iterator[tuple[ChainLayer, int]]
     return ((layer, len(layers) - k) for k, layer in enumerate(layers))
 
 
-def _schedule(layers: Sequence[ChainLayer], exits: frozenset[str], period: int) -> RowSchedule | None:
-    return schedule([layer.axis.layer for layer in layers], exits, period)
+def _schedule(
+    layers: Sequence[ChainLayer], exits: frozenset[str], period: int, arrives: RowInput | None
+) -> RowSchedule | None:
+    first = [arrives.layer] if arrives else []
+    return schedule([*first, *(layer.axis.layer for layer in layers)], exits, period)
 
 
 def _advance_together(layers: Sequence[ChainLayer]) -> bool:
@@ -159,6 +169,7 @@ def _overlaps(
     results = [(k, layer) for k, layer in enumerate(layers) if layer.own and layer.result in exits]
     if not results:
         return
+    blocks = plan.blocks[-len(layers) :]
     inputs: dict[str, list[tuple[int, RowRead, int]]] = {}
     whole = frozenset[str]().union(*(layer.axis.whole_tensors for layer in layers))
     for k, (layer, left) in enumerate(_with_left(layers)):
@@ -167,15 +178,17 @@ def _overlaps(
                 inputs.setdefault(name, []).append((k, read, row))
     for k, layer in results:
         for name, found in inputs.items():
-            readers = [(plan.blocks[reader], read, reader < k) for reader, read, _ in found]
-            distance = overlap_distance(plan.blocks[k], readers, layer.row, found[0][2])
+            readers = [(blocks[reader], read, reader < k) for reader, read, _ in found]
+            distance = overlap_distance(blocks[k], readers, layer.row, found[0][2])
             yield layer.result, name, distance
 
 
 def _more_bytes(
     layers: Sequence[ChainLayer], calls: Sequence[BlockCalls], plan: RowSchedule, loop: RowLoop
 ) -> int:
-    always = 0
+    always, align = 0, layers[0].axis.target.align
+    if source := loop.source:
+        always += _aligned(source.ring, align) - source.blocks.layer.height * source.row
     passing = [block.call.scratch for block in calls]
     rings: dict[str, tuple[int, int]] = {}  # of transient results, with the last layer that reads them
     for k, layer in enumerate(layers):
@@ -184,8 +197,7 @@ def _more_bytes(
             continue
         always -= life.at(max(life.first, -k))
         ring = plan.rings.get(layer.result)
-        bytes = layer.row * (ring.rows if ring else layer.axis.height)
-        bytes += -bytes % layer.axis.target.align
+        bytes = _aligned(layer.row * (ring.rows if ring else layer.axis.height), align)
         if layer.result not in loop.transient:
             always += bytes
             continue
@@ -199,3 +211,7 @@ def _more_bytes(
     pairs = ((lives[result], lives[name], distance) for result, name, distance in loop.overlaps)
     saved = max((own + other - max(own, other + distance) for own, other, distance in pairs), default=0)
     return always + max(passing) - max(saved, 0)
+
+
+def _aligned(bytes: int, align: int) -> int:
+    return bytes + -bytes % align

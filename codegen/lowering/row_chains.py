@@ -10,6 +10,7 @@ from math import inf
 from edgekit.codegen.lowering.regions import reads
 from edgekit.codegen.lowering.row_calls import RowAxis, row_axis
 from edgekit.codegen.lowering.row_chain_loops import ChainLayer, ChainLoop, Lifetime, chain_layer, chain_loop
+from edgekit.codegen.lowering.row_inputs import RowInput, arriving
 from edgekit.codegen.lowering.row_loops import LoopedLayer, RowLoop, RowOperand, RowWindow
 from edgekit.codegen.lowering.row_schedule import RowSchedule, rows_before_end
 from edgekit.codegen.lowering.row_views import last_rows
@@ -42,6 +43,7 @@ class ChainFinder:
     axes: list[RowAxis | None] = field(init=False)
     lifetimes: dict[str, Lifetime] = field(init=False)  # by root, of what lies in the arena
     ends: Mapping[str, int] = field(init=False)  # results of which only so many last bytes are read
+    arriving: RowInput | None = field(init=False)  # the input, where it arrives row by row
     _sharing: Sharing = field(init=False)
     _readers: dict[str, list[int]] = field(init=False)  # by tensor
     _chained: tuple[ChainLayer | None, ...] = field(init=False)
@@ -57,6 +59,8 @@ class ChainFinder:
         self.ends = last_rows(self.graph, self.layers)
         self.lifetimes = self._lifetimes()
         self.axes = [row_axis(layer, self.target) for layer in self.layers]
+        is_pushed = self.ports == "rows"
+        self.arriving = arriving(self.graph, self.layers, self.axes, self.target) if is_pushed else None
         numbers, lives = range(len(self.layers)), self.lifetimes.values()
         self._chained = tuple(map(self._chain_layer, numbers))
         begun = (sum(life.bytes for life in lives if life.first == i) for i in numbers)
@@ -69,9 +73,9 @@ class ChainFinder:
             for step in layer.steps:
                 for arg in (*operands(step)[0], *operands(step)[1]):
                     touched.setdefault(self._sharing.root(arg.name)[0], []).append(i)
-        if self.ports == "arena":
-            for name in self.graph.inputs:
-                touched.setdefault(self._sharing.root(name)[0], []).append(_BEFORE)
+        for name in self.graph.inputs if self.ports != "caller" else ():
+            at = _BEFORE if self.ports == "arena" else 0  # rows arrive in the first loop
+            touched.setdefault(self._sharing.root(name)[0], []).append(at)
         for name in self.graph.exits:
             if not self._sharing.is_output(name):
                 touched.setdefault(self._sharing.root(name)[0], []).append(_AFTER)
@@ -100,7 +104,12 @@ class ChainFinder:
     def chain(self, start: int, end: int, period: int) -> Chain | None:
         """The layers from start to end as a loop, by blocks of so many rows of the tallest result."""
         layers = self._chained[start:end]
-        if None in layers or len(layers) < 2 or (made := chain_loop(layers, period)) is None:
+        source = self.arriving if self.arriving and start < self.arriving.readers else None
+        if source and (start > 0 or end < source.readers):
+            return None
+        if None in layers or len(layers) + bool(source) < 2:
+            return None
+        if (made := chain_loop(layers, period, source)) is None:
             return None
         live = self._begun[end] - self._begun[start] + self._left[start]
         return Chain(start, made, live + made.more_bytes)

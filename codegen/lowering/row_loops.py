@@ -9,6 +9,21 @@ from edgekit.core.ops import Call
 
 
 @dataclass(frozen=True)
+class RowSource:
+    """An input that arrives row by row, and its ring, which ends with the newest block of rows."""
+
+    name: str
+    blocks: Blocks
+    row: int  # bytes
+    kept: int  # bytes of the ring in front of the newest block
+
+    @property
+    def ring(self) -> int:
+        """Bytes of all of it."""
+        return self.kept + self.blocks.rows * self.row
+
+
+@dataclass(frozen=True)
 class RowLoop:
     """Layers whose blocks of rows are computed in one loop: row_schedule.py."""
 
@@ -18,6 +33,7 @@ class RowLoop:
     transient: frozenset[str]
     # Which results may grow over which inputs, starting so many bytes before them at least.
     overlaps: tuple[tuple[str, str, int], ...] = ()
+    source: RowSource | None = None  # where it stands still until rows of an input arrive
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from math import inf
 
 from edgekit.codegen.lowering.row_chains import Chain, ChainFinder
+from edgekit.codegen.lowering.row_inputs import refusal
 from edgekit.codegen.lowering.row_views import in_row_order, with_rings_viewed, without_renaming
 from edgekit.codegen.memory.sharing import LoweredLayer, Ports
 from edgekit.core.ir import Graph
@@ -22,6 +23,7 @@ PERIODS = (1, 2, 3, 4, 6, 8, 12, 16)
 INSTRUCTION_BUDGET = 0.03
 # Layers of one loop at most: the search tries all ranges of them.
 MAX_LAYERS = 64
+_ALL_MEMORY = 1 << 62
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class RowPlan:
 class _Option:
     """A way to run some layers."""
 
-    bytes: int
+    bytes: float  # infinite where layers must be in a loop
     extra: float
     chain: Chain | None  # None: one layer, on whole tensors
 
@@ -57,14 +59,19 @@ class RowSearch:
     _found: dict[tuple[int, int, int], Chain | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._apart = [_Option(self.finder.apart(i), 0.0, None) for i in range(len(self.finder.layers))]
+        readers = self.finder.arriving.readers if self.finder.arriving else 0
+        self._apart = [
+            _Option(inf if i < readers else self.finder.apart(i), 0.0, None)
+            for i in range(len(self.finder.layers))
+        ]
 
     @staticmethod
     def of(graph: Graph, layers: Sequence[LoweredLayer], target: Target, ports: Ports) -> RowSearch:
         return RowSearch(ChainFinder(graph, in_row_order(without_renaming(graph, layers)), target, ports))
 
     def least(self, share: float | None = None) -> RowPlan:
-        """The plan with the lowest peak that can be had for so many more instructions."""
+        """The plan with the lowest peak that can be had for so many more instructions, and else with as few
+        as there are."""
         return self._best((INSTRUCTION_BUDGET if share is None else share) * self._total)
 
     def within(self, peak: int) -> RowPlan | None:
@@ -76,7 +83,8 @@ class RowSearch:
         return sum(axis.instructions for axis in self.finder.axes if axis)
 
     def _best(self, budget: float) -> RowPlan:
-        peaks = sorted({option.bytes for option in self._apart} | {chain.bytes for chain in self._tightest()})
+        found = {option.bytes for option in self._apart} | {chain.bytes for chain in self._tightest()}
+        peaks = sorted(int(bytes) for bytes in found if bytes < inf)
         most = max((option.bytes for option in self._apart), default=0)
         peaks = peaks[: bisect_left(peaks, most) + 1]
         low, high, step = 0, len(peaks) - 1, 1
@@ -93,12 +101,17 @@ class RowSearch:
             else:
                 low = middle + 1
         plan = self._plan(peaks[low], budget) if peaks else None
-        return plan or RowPlan(tuple(self.finder.layers), 0.0, most)
+        if arriving := self.finder.arriving:
+            plan = plan or self._plan(_ALL_MEMORY, inf)
+            if plan is None:
+                names = ", ".join(layer.node.origin for layer in self.finder.layers[: arriving.readers])
+                raise refusal(self.finder.graph, f"no loop over rows has {names}")
+        return plan or RowPlan(tuple(self.finder.layers), 0.0, int(most))
 
     def _tightest(self) -> list[Chain]:
         """The chains that take the least memory."""
         n = len(self.finder.layers)
-        found = (self._chain(i, j, 1) for i in range(n) for j in range(i + 2, min(i + MAX_LAYERS, n) + 1))
+        found = (self._chain(i, j, 1) for i in range(n) for j in range(i + 1, min(i + MAX_LAYERS, n) + 1))
         return [chain for chain in found if chain]
 
     def _chain(self, start: int, end: int, period: int) -> Chain | None:
@@ -109,7 +122,7 @@ class RowSearch:
 
     def _options(self, start: int, end: int, peak: int) -> list[_Option]:
         """Ways to run these layers within so many bytes."""
-        if end == start + 1:
+        if end == start + 1 and self._apart[start].bytes < inf:
             return [self._apart[start]] if self._apart[start].bytes <= peak else []
         tightest = self._chain(start, end, 1)
         if not tightest or tightest.bytes > peak:

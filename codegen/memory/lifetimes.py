@@ -49,8 +49,8 @@ def touched(calls: Sequence[Scheduled], sharing: Sharing) -> dict[str, tuple[int
     def touch(name: str, step: int) -> None:
         found[name] = (found.get(name, (step,))[0], step)
 
-    in_arena = sharing.ports == "arena"
-    for name in sharing.graph.inputs if in_arena else ():
+    begin, end = sharing.held
+    for name in begin:
         touch(name, -1)
     for step, scheduled in enumerate(calls):
         for guard in scheduled.guards:
@@ -59,7 +59,7 @@ def touched(calls: Sequence[Scheduled], sharing: Sharing) -> dict[str, tuple[int
             touch(arg.name, step)
         if scheduled.scratch:
             touch(scheduled.scratch, step)
-    for name in map(sharing.holder, sharing.graph.outputs if in_arena else ()):
+    for name in end:
         touch(name, len(calls))
     for loop in dict.fromkeys(g for s in calls for g in s.guards if isinstance(g, Loop)):
         inside = [step for step, scheduled in enumerate(calls) if loop in scheduled.guards]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from itertools import pairwise
 
@@ -16,7 +16,10 @@ from edgekit.core.ir import Graph, Node
 from edgekit.core.ops import Arg, Call, Join
 from edgekit.core.ops._copy import copy
 from edgekit.core.ops.reshape import Reshape
-from edgekit.core.types import Value
+from edgekit.core.types import DType, Value
+
+# In the arena: how many rows of the input are there, where they arrive one by one.
+ROWS_SO_FAR = "#rows"
 
 
 @dataclass(frozen=True)
@@ -77,12 +80,12 @@ def _copy_outputs(graph: Graph, sharing: Sharing) -> list[Scheduled]:
     arena that are not there."""
     copies: list[Scheduled] = []
     for name in graph.outputs:
-        in_arena = sharing.ports == "arena" and sharing.is_free(sharing.root(name)[0])
+        in_arena = sharing.ports != "caller" and sharing.is_free(sharing.root(name)[0])
         if in_arena or sharing.is_output(name):
             continue
         type = graph.type(name)
         target = Arg(f"{name}#out", Value(type))
-        if sharing.ports == "arena":
+        if sharing.ports != "caller":
             sharing.copy_of[name] = target.name
         else:
             sharing.output_of[target.name] = name
@@ -179,10 +182,14 @@ def _place(graph: Graph, calls: Sequence[Scheduled], sharing: Sharing, align: in
     buffers = buffers_of(calls, sharing, align)
     arena = planned or plan(buffers, shifts=shifts_of(calls, sharing))
     places: dict[str, Place] = {}
+    live = touched(calls, sharing)
+    if sharing.ports == "rows":
+        arena = _with_counter(arena)
+        places[ROWS_SO_FAR] = Place("arena", ROWS_SO_FAR, arena.offsets[ROWS_SO_FAR])
+        live[ROWS_SO_FAR] = -1, len(calls)
     names = {arg.name for s in calls for arg in s.call.args} | {s.scratch for s in calls if s.scratch}
     names |= {guard.condition for s in calls for guard in s.guards}
-    held = [*graph.inputs, *map(sharing.holder, graph.outputs)] if sharing.ports == "arena" else []
-    for name in sorted(names.union(held)):
+    for name in sorted(names.union(*sharing.held)):
         root, offset = sharing.root(name)
         if root in sharing.output_of:
             places[name] = Place("output", sharing.output_of[root], offset)
@@ -190,10 +197,17 @@ def _place(graph: Graph, calls: Sequence[Scheduled], sharing: Sharing, align: in
             places[name] = Place(sharing.kind[root], root, offset)
         else:
             places[name] = Place("arena", root, arena.offsets[root] + offset)
-    inputs = {name: places[name].offset for name in graph.inputs if held}
-    outputs = {name: places[sharing.holder(name)].offset for name in graph.outputs if held}
-    live = touched(calls, sharing)
+    inputs = {name: places[name].offset for name in graph.inputs if sharing.ports == "arena"}
+    holders = {name: sharing.holder(name) for name in graph.outputs if sharing.ports != "caller"}
+    outputs = {name: places[holder].offset for name, holder in holders.items()}
     return MemoryPlan(tuple(calls), places, arena, inputs, outputs, _peak(calls, buffers, arena), live)
+
+
+def _with_counter(arena: ArenaPlan) -> ArenaPlan:
+    """The arena, and behind it how many rows of the input there are."""
+    at, bytes = arena.size + -arena.size % DType.S32.bytes, DType.S32.bytes
+    offsets = {**arena.offsets, ROWS_SO_FAR: at}
+    return replace(arena, offsets=offsets, size=at + bytes, lower_bound=arena.lower_bound + bytes)
 
 
 def _peak(calls: Sequence[Scheduled], buffers: Sequence[ArenaBuffer], arena: ArenaPlan) -> Peak | None:

@@ -12,8 +12,14 @@ from edgekit.core.ir import Graph, Node
 from edgekit.core.ops import Arg, Call, Join, Step, View
 
 Kind = Literal["input", "output", "state", "constant", "arena"]
-# Whose the memory of inputs and outputs is: the caller's, or part of the arena.
-Ports = Literal["caller", "arena"]
+# Whose the memory of inputs and outputs is: the caller's, or part of the arena. With "rows" the arena has the
+# outputs, and of the input as many rows as layers still read.
+Ports = Literal["caller", "arena", "rows"]
+
+
+def on_whole_tensors(ports: Ports) -> Ports:
+    """The same, for plans without loops over rows."""
+    return "arena" if ports == "rows" else ports
 
 
 @dataclass(frozen=True)
@@ -87,10 +93,17 @@ class Sharing:
         """May this root still be placed anywhere?"""
         return root not in self.kind and root not in self.output_of
 
+    @property
+    def held(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The tensors in the arena that hold something when a run begins, and when it ends."""
+        if self.ports == "caller":
+            return (), ()
+        return self.graph.inputs, tuple(map(self.holder, self.graph.outputs))
+
     def lasting(self) -> set[str]:
-        """The roots in the arena that hold something when a run begins or ends: inputs and outputs."""
-        names = (*self.graph.inputs, *map(self.holder, self.graph.outputs)) if self.ports == "arena" else ()
-        return {root for root, _ in map(self.root, names) if self.is_free(root)}
+        """The roots of these."""
+        begin, end = self.held
+        return {root for root, _ in map(self.root, (*begin, *end)) if self.is_free(root)}
 
     def holder(self, output: str) -> str:
         """The tensor that a graph output is read from: itself, or a copy."""

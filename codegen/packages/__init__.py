@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from edgekit.codegen.compilation.toolchain import Sizes
+from edgekit.codegen.memory.sharing import Ports
 from edgekit.codegen.printing.render import Optimize, Weights
 from edgekit.codegen.program import Program
 from edgekit.codegen.verification.selftest import SelfTest
@@ -118,6 +119,14 @@ def check_pointer(names: Sequence[str], target: Target) -> None:
     if target.gpu:
         message = f"a library for target {target.name} has its weights inside, which it copies to the device"
         raise EdgeKitError("E0103", f"{message}: --weights pointer is not for it", hint="leave it out")
+
+
+def check_ports(names: Sequence[str], ports: Ports) -> None:
+    """Refuse inputs that arrive row by row where packages pass whole ones."""
+    if names and ports == "rows":
+        message = f"a package {names[0]} gives each run whole inputs: --ports rows is not for it"
+        hint = "without --package, the folder has C files for any build system, and a CMakeLists.txt"
+        raise EdgeKitError("E0103", message, hint=hint)
 
 
 def check_entries(names: Sequence[str], entries: Collection[str]) -> None:

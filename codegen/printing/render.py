@@ -26,7 +26,7 @@ from edgekit.codegen.printing.parallel import job_fields, part_tables
 from edgekit.codegen.printing.pointers import Named, arena_lines
 from edgekit.codegen.printing.pools import pool_files
 from edgekit.codegen.printing.processor_checks import checked
-from edgekit.codegen.program import BranchTest, Program, ProgramCall
+from edgekit.codegen.program import BranchTest, Program, ProgramCall, RowPort
 from edgekit.codegen.text.render import render as text_files
 from edgekit.core import templating
 from edgekit.core.escape import Code
@@ -85,6 +85,8 @@ def _library(program: Program, optimize: Optimize, binary: bool) -> dict[str, by
         supports.add("half.h")
     if any(line.rows for line in program.lines):
         supports.add("row_blocks.h")
+    if program.row_port:
+        supports.add("row_input.h")
     if any(port.integers for port in (*program.inputs, *program.outputs)):
         supports.add("integer_port.h")
     if program.target.cores > 1:
@@ -135,11 +137,14 @@ def _values(program: Program, optimize: Optimize, binary: bool) -> Mapping[str, 
     if program.ports == "caller":
         ports += [f"const {p.type.dtype.c} *{p.c}" for p in program.inputs]
         ports += [f"{p.type.dtype.c} *{p.c}" for p in program.outputs]
+    if program.row_port:
+        ports += [f"const {p.type.dtype.c} *{p.c}" for p in program.inputs]
     ports += [f"struct {program.owner}_state *state"] * bool(program.states)
     ports += ["const void *weights"] * program.by_pointer
     places = [o.place for line in program.lines for o in line.operands]
     places += [test.place for line in program.lines for test in line.tests]
     used = {place.name for place in places if place.kind != "arena"}
+    ports_of_run = () if program.row_port else (*program.inputs, *program.outputs)
     checks = (f"{k.macro} != 0x{k.interface}" for k in program.kernels)
     return {
         "p": program,
@@ -158,7 +163,7 @@ def _values(program: Program, optimize: Optimize, binary: bool) -> Mapping[str, 
         "uses_state": any(place.kind == "state" for place in places),
         "uses_arena": any(place.kind == "arena" for place in places),
         "needs_note": ", no plan needs less" if program.arena.size == program.arena.lower_bound else "",
-        "unused": [p for p in (*program.inputs, *program.outputs) if p.offset is None and p.name not in used],
+        "unused": [p for p in ports_of_run if p.offset is None and p.name not in used],
         "arena_table": [*arena_lines(program.arena_rows, len(program.lines))],
         "steps": _with_pointers([*_steps(program)]),
         "tables": part_tables(program),
@@ -229,10 +234,14 @@ def _steps(program: Program) -> Iterator[_Step]:
     turned: list[bool] = []  # is this their else?
     for number, line in enumerate([*program.lines, None]):
         if loop and (not line or not line.rows or line.rows.loop != loop):
+            yield from _closing(loop, program.row_port)
             loop = None
-            yield _Step(0, Code("}"))
         if line and line.rows and not loop:
             loop = line.rows.loop
+            if loop.source and (port := program.row_port):
+                lines = row_loops.arrival(loop, loop.source, port.port.c, port.ring.c, port.so_far.c)
+                for text in lines:
+                    yield _Step(0, text, needs=(port.so_far, port.ring))
             yield _Step(0, row_loops.about(loop, number + 1))
             yield _Step(0, row_loops.opening(loop))
         tests = line.tests if line else ()
@@ -259,6 +268,15 @@ def _steps(program: Program) -> Iterator[_Step]:
             here = () if line.call.parts else line.operands  # parts declare their own
             named = tuple(operand.named for operand in here if operand.named)
             yield _Step(len(now) + bool(loop), line=line, number=number, needs=named)
+
+
+def _closing(loop: RowLoop, port: RowPort | None) -> Iterator[_Step]:
+    """The end of a loop over rows, and where it waits for those of an input."""
+    if loop.source and port:
+        yield from (_Step(1, text) for text in row_loops.moving(loop.source, port.ring.c))
+    yield _Step(0, Code("}"))
+    if loop.source and port:
+        yield from (_Step(0, text) for text in row_loops.waiting(port.so_far.c))
 
 
 def _with_pointers(steps: Sequence[_Step]) -> list[_Step]:

@@ -2,22 +2,53 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from edgekit.codegen.kernels.sources import Pointer
-from edgekit.codegen.lowering.row_loops import LoopedLayer, RowLoop, RowOperand
+from edgekit.codegen.lowering.row_loops import LoopedLayer, RowLoop, RowOperand, RowSource
 from edgekit.core.escape import Code
 from edgekit.core.types import DType
 
 # What the run function declares for such loops.
 ITERATION, ROW = "iteration", "row"
+# ... and for an input that arrives row by row.
+_ARRIVING, _DUE = ARRIVAL_WORDS = "arriving", "due"
 
 
 def opening(loop: RowLoop) -> Code:
-    return Code(f"for (int32_t {ITERATION} = 0; {ITERATION} < {loop.iterations}; {ITERATION}++) {{")
+    begin, end = (f"{_DUE}.begin", f"{_DUE}.end") if loop.source else (0, loop.iterations)
+    return Code(f"for (int32_t {ITERATION} = {begin}; {ITERATION} < {end}; {ITERATION}++) {{")
+
+
+def arrival(loop: RowLoop, source: RowSource, x: str, ring: str, so_far: str) -> Iterator[Code]:
+    """A row of an input comes into its ring, in front of the loop."""
+    blocks = source.blocks
+    numbers = (blocks.layer.height, blocks.rows, blocks.start, blocks.every, loop.iterations)
+    fields = ", ".join(map(str, (*numbers, source.row, source.kept)))
+    yield Code(f"/* A row of {x} arrives: with it, so many iterations can be computed. */")
+    yield Code(f"static const struct ek_row_input {_ARRIVING} = {{{fields}}};")
+    yield Code(f"const struct ek_iterations {_DUE} = ek_row_arrives({x}, {ring}, {so_far}, &{_ARRIVING});")
+
+
+def moving(source: RowSource, ring: str) -> Iterator[Code]:
+    """At the end of an iteration, room for the next block of rows."""
+    if source.kept:
+        every = source.blocks.every
+        move = f"ek_keep_rows({ring}, {source.kept}, {source.blocks.rows * source.row});"
+        yield Code(move if every == 1 else f"if (({ITERATION} + 1) % {every} == 0) {move}")
+
+
+def waiting(so_far: str) -> Iterator[Code]:
+    """Behind the loop, where rows are missing."""
+    yield Code(f"if (*{so_far} != 0)")
+    yield Code("    return 0; /* the next row is wanted */")
 
 
 def about(loop: RowLoop, number: int) -> Code:
     """What the loop is, in front of it; `number` is that of its first layer."""
     last = number + len(loop.results) - 1
+    if last == number:
+        return Code(f"/* Layer {number} runs by blocks of rows: each as soon as its input rows are there. */")
     words = "run by blocks of rows: each computes a block as soon as its input rows are there"
     return Code(f"/* Layers {number} to {last} {words}. */")
 

@@ -10,7 +10,7 @@ import numpy as np
 import edgekit
 from edgekit.codegen.printing import weights_blob
 from edgekit.codegen.printing.literal import crc_table, elements, lines, number, stored
-from edgekit.codegen.program import Port, Program
+from edgekit.codegen.program import Port, Program, RowPort
 from edgekit.codegen.verification.selftest import BYTES, MASK_SHIFT, STRIDE, SelfTest, count, magnitude, row
 from edgekit.core.input_ranges import InputRange, input_ranges
 from edgekit.core.types import Array, DType
@@ -129,14 +129,18 @@ def render(program: Program, test: SelfTest) -> bytes:
     ranges = [input_ranges(test.graph, draw.choice) for draw in test.draws]
     for k, port in enumerate(program.inputs):
         if port.type.size:
-            tables, filled = _fill(k, port, [spans[port.name] for spans in ranges], test, loops)
+            spans_of_runs = [spans[port.name] for spans in ranges]
+            tables, filled = _fill(k, port, program.row_port, spans_of_runs, test, loops)
             text += tables
             fill += filled
     text.append("")
     arrays = [(port, f"given_{port.c}") for port in program.inputs]
     arrays += [(port, f"found_{port.c}") for port in program.outputs]
-    if program.ports == "caller":
-        text += [f"static {port.type.dtype.c} {c}[{guard}_{port.c.upper()}_SIZE + 1];" for port, c in arrays]
+    text += [
+        f"static {port.type.dtype.c} {c}[{guard}_{port.c.upper()}_{'ROW_' * bool(program.row_port)}SIZE + 1];"
+        for port, c in arrays
+        if port.offset is None
+    ]
     text += [f"static struct {program.owner}_state state;"] * bool(program.states)
     if any("some_number" in line for line in fill):
         text += ["", "static uint32_t some_number(uint32_t i)", "{", "    uint32_t h = i * 2654435761u;"]
@@ -144,26 +148,37 @@ def render(program: Program, test: SelfTest) -> bytes:
     constants = _constants(program)
     text += constants
     given = ["weights"] * program.by_pointer
-    passed = [c for _, c in arrays] if program.ports == "caller" else []
+    passed = [c for port, c in arrays if port.offset is None]
     arguments = ", ".join([*passed, *["&state"] * bool(program.states), *given, "arena"])
-    called = f"{name}_run({arguments});"
+    called = f"{program.function}({arguments});"
     if program.target.cores > 1:
         text.append(_BACKWARDS)
         called = f"{name}_run_parallel({arguments}, &pool);"
-    body = [*fill, f"    {called}", *checks]
+    body = [*_pushed(program.row_port, [*fill, f"    {called}"]), *checks]
     if loops:
         loop = f"    for (int32_t run = 0; run < {len(test.draws)}; run++) {{"
         body = [loop, *(f"    {line}" for line in body), "    }"]
+    if program.row_port:
+        body = [f"    {name}_start(arena);", *body]
     if program.states:
         weights = ", weights" * program.resets_by_weights
         body = [f"    {program.owner}_reset(&state{weights});", *body]
-    if program.ports == "arena":
-        used = [(port, c) for port, c in arrays if any(f"{c}[" in line for line in body)]
+    if inside := [each for each in arrays if each[0].offset is not None]:
+        used = [(port, c) for port, c in inside if any(f"{c}[" in line for line in body)]
         body = [f"    {p.type.dtype.c} *const {c} = {name}_{p.c}(arena);" for p, c in used] + body
     if constants:
         body = [f"    if (has_wrong_constants({', '.join(given)}))", "        return 2;", *body]
     text += ["", f"int {name}_selftest({taken})", "{", *body, "    return 0;", "}", ""]
     return "\n".join(text).encode()
+
+
+def _pushed(port: RowPort | None, body: list[str]) -> list[str]:
+    """The statements for each row of an input, where it arrives row by row."""
+    if not port:
+        return body
+    size = port.row_size
+    loop = f"    for (uint32_t first = 0; first < {port.rows * size}u; first += {size}u) {{"
+    return [loop, *(f"    {line}" for line in body), "    }"]
 
 
 def _constants(program: Program) -> list[str]:
@@ -201,9 +216,9 @@ def _table(ctype: str, name: str, items: list[str]) -> list[str]:
 
 
 def _fill(
-    k: int, port: Port, spans: list[InputRange], test: SelfTest, loops: bool
+    k: int, port: Port, rows: RowPort | None, spans: list[InputRange], test: SelfTest, loops: bool
 ) -> tuple[list[str], list[str]]:
-    """Tables, and statements that fill an input of each run from its range."""
+    """Tables, and statements that fill an input of each run from its range, or one of its rows."""
     tables, drawn = _drawn(port, spans)
     numbers = [draw.number for draw in test.draws]
     start = f"{k + numbers[0] * STRIDE}u"
@@ -212,10 +227,13 @@ def _fill(
     elif loops:
         tables += _table("uint32_t", f"start_{port.c}", [f"{k + n * STRIDE}u" for n in numbers])
         start = f"start_{port.c}[run]"
+    head, at = f"uint32_t i = 0; i < {port.type.size}u; i++", "i"
+    if rows:
+        head, at = f"uint32_t i = first; i < first + {rows.row_size}u; i++", "i - first"
     body = [
-        f"    for (uint32_t i = 0; i < {port.type.size}u; i++) {{",
+        f"    for ({head}) {{",
         f"        const uint32_t some = some_number(i + {start});",
-        f"        given_{port.c}[i] = {drawn};",
+        f"        given_{port.c}[{at}] = {drawn};",
         "    }",
     ]
     return tables, body

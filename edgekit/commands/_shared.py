@@ -39,6 +39,7 @@ class Ports(StrEnum):
 
     CALLER = "caller"
     ARENA = "arena"
+    ROWS = "rows"
 
 
 class Profile(StrEnum):
@@ -193,7 +194,11 @@ GoalOption = Annotated[
 ]
 PortsOption = Annotated[
     Ports,
-    option("--ports", group=CODE, help="Keep inputs and outputs in the caller's memory or in the arena."),
+    option(
+        "--ports",
+        group=CODE,
+        help="Keep inputs and outputs in the caller's memory or in the arena, or take the input row by row.",
+    ),
 ]
 Ram = Annotated[
     str,

@@ -107,10 +107,44 @@ class Library:
         """The outputs. `arena` may be larger than it must; its bytes stay as the program leaves them."""
         ins = [np.ascontiguousarray(stored(inputs[port.name])) for port in program.inputs]
         outs = [stored(np.zeros(port.type.shape, port.type.dtype.numpy)) for port in program.outputs]
+        if program.row_port:
+            return self._pushed(program, ins[0], arena)
         pointers = [ctypes.c_void_p(array.ctypes.data) for array in (*ins, *outs, arena)]
         getattr(self._library, f"{program.name}_run")(*pointers)
         ports = zip(program.outputs, outs, strict=True)
         return {port.name: restored(out, port.type.dtype) for port, out in ports}
+
+    def start(self, program: Program, arena: Array) -> None:
+        """Begin an input that arrives row by row."""
+        getattr(self._library, f"{program.name}_start")(ctypes.c_void_p(arena.ctypes.data))
+
+    def push(self, program: Program, row: Array, arena: Array) -> int:
+        """Give it a row, which is overwritten afterwards; what the library answers."""
+        row = row.copy()
+        pointers = [ctypes.c_void_p(array.ctypes.data) for array in (row, arena)]
+        answer = int(getattr(self._library, f"{program.name}_push")(*pointers))
+        row.fill(0)
+        return answer
+
+    def _pushed(self, program: Program, x: Array, arena: Array) -> dict[str, Array]:
+        """The outputs, in the arena, of an input that arrives row by row."""
+        assert program.row_port
+        rows = x.reshape(program.row_port.rows, -1)
+        self.start(program, arena)
+        answers = [self.push(program, row, arena) for row in rows]
+        assert answers == [0] * (len(rows) - 1) + [1]
+        return outputs(program, arena)
+
+
+def outputs(program: Program, arena: Array) -> dict[str, Array]:
+    """Those that are parts of the arena."""
+    found = {}
+    for port in program.outputs:
+        assert port.offset is not None
+        plain = stored(np.empty(0, port.type.dtype.numpy)).dtype
+        numbers = arena[port.offset : port.offset + port.type.bytes].view(plain).reshape(port.type.shape)
+        found[port.name] = restored(numbers.copy(), port.type.dtype)
+    return found
 
 
 def memory(size: int, fill: int, align: int = 64) -> Array:

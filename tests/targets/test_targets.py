@@ -154,7 +154,7 @@ def test_sizes_of_webassembly_are_those_of_its_module(tmp_path: Path) -> None:
     files = generate(program, "size")
     write(files, tmp_path)
     objects = compile_objects(program, files, tmp_path, compiler, "size")
-    module = wasm.link_library(program.name, objects, tmp_path, compiler).read_bytes()
+    module = wasm.link_library(program, objects, tmp_path, compiler).read_bytes()
     code, constants = wasm.sizes(module)
     assert code + constants == len(module)
     assert program.weight_bytes < constants < program.weight_bytes + 4096
