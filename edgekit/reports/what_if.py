@@ -104,17 +104,37 @@ def _planned(
     # Channels that are dead already go with half of a layer's: what that saves is not of the change.
     are_halves = any(kind == "half" for _, kind in wanted)
     if are_halves and (smaller := dead_channels(graph, in_states=True)) is not graph:
-        without_dead = Costs.of(compile_graph(simplify(smaller), target, ports, limits), optimize)
+        smaller = simplify(smaller)
+        kept = _in_proportion(limits, graph, smaller)
+        without_dead = Costs.of(compile_graph(smaller, target, ports, kept), optimize)
     for result, kind in dict.fromkeys(wanted):
         if kind in ("fast kernel", "small kernel"):
             others = _other_kernel(program, result, is_fast=kind == "fast kernel")
             planned = ((what, graph, other) for what, other in others)
         else:
-            planned = ((what, other, limits) for what, other in VARIANTS[kind](network, result, target))
+            made = VARIANTS[kind](network, result, target)
+            planned = ((what, other, _in_proportion(limits, graph, other)) for what, other in made)
         for what, other, kept in planned:
             changed = compile_graph(other, target, ports, kept)
             old = without_dead if kind == "half" else before
             yield (result, kind), old.change_to(Costs.of(changed, optimize), what)
+
+
+def _in_proportion(limits: WeightLimits, graph: Graph, other: Graph) -> WeightLimits:
+    """The limits for a graph in which layers have fewer weights: no kernel fits there that was too large for
+    the library."""
+    sizes = {result: (_weights(graph, result), _weights(other, result)) for result in limits}
+    shares = {result: now / before for result, (before, now) in sizes.items() if 0 < now < before}
+    return {result: math.ceil(limit * shares.get(result, 1)) for result, limit in limits.items()}
+
+
+def _weights(graph: Graph, result: str) -> int:
+    """How many weights make a result: those of its layer, or of the layers that it adds up."""
+    node = graph.producer(result)
+    if node is None or isinstance(node.op, Linear):
+        return graph.type(node.inputs[1]).size if node else 0
+    summed = (graph.producer(name) for name in node.inputs)
+    return sum(graph.type(each.inputs[1]).size for each in summed if each and isinstance(each.op, Linear))
 
 
 def _other_kernel(program: Program, result: str, *, is_fast: bool) -> Iterator[tuple[str, WeightLimits]]:

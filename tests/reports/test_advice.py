@@ -95,6 +95,17 @@ def test_channels_that_are_dead_already_are_not_of_the_change(floats: Graph) -> 
     assert changes(graph, M4, [(first, "half")]) == expected
 
 
+def test_half_of_the_channels_take_no_larger_kernel(integers: Graph) -> None:
+    """What a kernel with larger weights would take of twice as many channels has no room in the library."""
+    limits = compact_weights.fit(integers, M4).weight_limits
+    _, second, third, _ = layers(integers)
+    assert second in limits
+    found = changes(integers, M4, [(second, "half")], limits=limits)[second, "half"]
+    w, next_w = weights(integers, second)[1], weights(integers, third)[1]
+    assert found.what == "8 of 16 channels"
+    assert found.weight_bytes <= -8 * (w[0].size + next_w[..., 0].size)
+
+
 def test_the_output_of_a_model_keeps_its_channels(floats: Graph) -> None:
     assert changes(floats, M4, [(layers(floats)[-1], "half")]) == {}
 
