@@ -75,7 +75,7 @@ def operator(target: str) -> str:
     parts = name.split(".")
     if parts[0] == "higher_order":
         return ".".join(parts[:2])
-    if parts[0] not in ("aten", "quantized_decomposed", "torchao") or len(parts) < 2:
+    if parts[0] not in ("aten", "quantized_decomposed", "torchao", "transformers") or len(parts) < 2:
         return name
     return parts[1].strip("_")
 

@@ -77,13 +77,15 @@ def _logits(model: Any, tokens: Array) -> Array:
         return np.stack([model(*step).numpy() for step in steps])
 
 
-def test_the_static_cache_of_transformers(tmp_path: Path) -> None:
-    """A Llama of two layers that `TorchExportableModuleWithStaticCache` of transformers 5.24 wrapped for
-    torch.export, without the traces in the file, and what the model computes of all tokens at once."""
-    model = unpacked(RECORDED, "static_cache", tmp_path)
+@pytest.mark.parametrize(("name", "caches"), [("static_cache", 4), ("mixture", 2)])
+def test_the_static_cache_of_transformers(name: str, caches: int, tmp_path: Path) -> None:
+    """A Llama of two layers and a Mixtral of one that `TorchExportableModuleWithStaticCache` of transformers
+    5.24 wrapped for torch.export, without the traces in the file, and what the models compute of all tokens
+    at once."""
+    model = unpacked(RECORDED, name, tmp_path)
     graph = simplify(convert(model.path))
     verify(graph)
-    check_caches(graph, 4)
+    check_caches(graph, caches)
     with np.load(model.path.parent / "io.npz") as stored:
         tokens, expected = stored["x0"], stored["y0"]
     session = Session(graph)

@@ -24,7 +24,15 @@ _places = PLACES.astype(np.int64)
 _wide = rand(1, 2, 7, 9)
 _heads = rand(2, 6, 4, 3)
 _rank_two = np.array([[0, 1, 2, 1, 0]], np.int64)
+_whole = np.array([3, 0, 1, 3, 3, 4, -1], np.float32)
+_grouped, _groups, _offsets = rand(6, 4), rand(4, 4, 3), np.array([1, 1, 4, 5], np.int32)
+_group_products = np.concatenate(
+    [_grouped[:1] @ _groups[0], _grouped[1:4] @ _groups[2], _grouped[4:5] @ _groups[3], np.zeros((1, 3))]
+).astype(np.float32)
 CASES = (
+    case("histc", X, bins=5, min=-1.5, max=1.0, expected=of_torch("histc", X, bins=5, min=-1.5, max=1.0)),
+    case("histc", _whole, bins=4, min=0, max=3, expected=of_torch("histc", _whole, bins=4, min=0, max=3)),
+    case("grouped_mm_fallback", _grouped, weight=_groups, offs=_offsets, expected=_group_products),
     case("rrelu", X, expected=np.where(X > 0, X, (0.125 + 1 / 3) / 2 * X)),
     case(
         "elu",
