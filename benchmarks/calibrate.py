@@ -31,12 +31,11 @@ from edgekit.codegen.compilation import toolchain
 from edgekit.codegen.cost import cost_files, instructions
 from edgekit.codegen.cost.calibrations import calibrated
 from edgekit.codegen.kernels.kernel_files import Variant, all_variants
-from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import compile_graph
 from edgekit.converters.tflite.reader import convert
 from edgekit.core import target as targets
 from edgekit.core.passes.simplify import simplify
-from edgekit.core.target import Target
+from edgekit.core.target import Optimize, Target
 
 _MIN_SAMPLES = 10  # for a row of a file
 _COLUMNS = 107  # of a tag

@@ -67,7 +67,7 @@ def _library(both: tuple[Graph, Graph], folder: Path) -> ctypes.CDLL:
     files = render(with_entries(compile_graph(both[0], target), {"prefill": both[1]}), "speed")
     write(files, folder)
     (folder / "main.c").write_text(_LIBRARY)
-    names = [name for name in sources(files, "speed") if not name.endswith("_selftest.c")]
+    names = [name for name in sources(files) if not name.endswith("_selftest.c")]
     flags = [*FLAGS, "-O1", *target.cflags, "-shared", "-fPIC"]  # of what the CPU does, nothing is measured
     toolchain.find(target).run([*flags, *names, "main.c", "-o", "net.so", "-lm", "-ldl"], folder)
     library = ctypes.CDLL(str(folder / "net.so"))

@@ -21,13 +21,12 @@ from edgekit.codegen.kernels import sources
 from edgekit.codegen.kernels.kernel_files import Variant, all_variants
 from edgekit.codegen.kernels.selection import cheapest
 from edgekit.codegen.lowering.lower import WeightLimits
-from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import compile_graph
 from edgekit.core import target as targets
 from edgekit.core.ir import Graph
 from edgekit.core.ops import Call
 from edgekit.core.passes import drop_dead
-from edgekit.core.target import Target
+from edgekit.core.target import Optimize, Target
 
 _COPIES = 4
 _TOGETHER = 24  # layers of a program that is counted

@@ -191,7 +191,7 @@ def edgekit(both: tuple[Graph, Graph], target_name: str, threads: int, folder: P
     several["begin"] = f"ek_threads_start(&threads, {threads}) == {threads}"
     words = several if threads > 1 else {"run": "run", "pool": "", "threads": "", "begin": "1"}
     (folder / "main.c").write_text(_LIBRARY.format(**words))
-    names = [name for name in sources(files, "speed") if not name.endswith("_selftest.c")]
+    names = [name for name in sources(files) if not name.endswith("_selftest.c")]
     flags = [*FLAGS, "-O3", *target.cflags, "-pthread", "-shared", "-fPIC"]
     toolchain.find(target).run([*flags, *names, "main.c", "-o", "net.so"], folder)
     library = ctypes.CDLL(str(folder / "net.so"))

@@ -118,7 +118,7 @@ def library(graph: Graph, name: str, folder: Path, position: int) -> tuple[Progr
     files = generate(program, "speed")
     write(files, folder / name)
     objects = []
-    for source in sources(files, "speed"):
+    for source in sources(files):
         if not source.endswith("_selftest.c"):
             objects.append(f"{name}/{Path(source).name}.o")
             flags = ["-O3", "-ffp-contract=off", f"-I{name}"]

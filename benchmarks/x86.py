@@ -106,7 +106,7 @@ def library(
     program = compile_graph(graph.with_name("net"), native)
     files = generate(program, "speed")
     write(files, folder)
-    names = [name for name in sources(files, "speed") if not name.endswith("_selftest.c")]
+    names = [name for name in sources(files) if not name.endswith("_selftest.c")]
     flags = [*FLAGS, "-O3", *program.target.cflags, "-shared", "-fPIC"]
     if threads > 1:
         (folder / "pool.c").write_text(_POOL)

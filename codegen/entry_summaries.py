@@ -8,8 +8,8 @@ from hashlib import sha256
 
 from edgekit.codegen.constants import Constant
 from edgekit.codegen.cost.instructions import estimated
-from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import Program
+from edgekit.core.target import Optimize
 
 
 @dataclass(frozen=True)

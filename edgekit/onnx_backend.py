@@ -15,13 +15,14 @@ from onnx.backend.base import Backend, BackendRep
 from edgekit.codegen.compilation import toolchain
 from edgekit.codegen.compilation.publish import write
 from edgekit.codegen.execution.driver import FLAGS, Driver
-from edgekit.codegen.printing.render import Optimize, render, sources
+from edgekit.codegen.printing.render import render, sources
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.converters.onnx.reader import convert
 from edgekit.core import target as targets
 from edgekit.core.errors import EdgeKitError, raise_all
 from edgekit.core.ir import Graph
 from edgekit.core.passes.simplify import simplify
+from edgekit.core.target import Optimize
 from edgekit.core.types import Array
 
 # Thousands of small models are compiled here, and each is run once: little optimisation. Warnings are the
@@ -63,7 +64,7 @@ def compile_programs(
     for program in programs:
         files = render(program, optimize)
         write({path: data for path, data in files.items() if not (folder / path).exists()}, folder)
-        own[program.name] = sources(files, optimize)
+        own[program.name] = sources(files)
     every = [*dict.fromkeys(source for paths in own.values() for source in paths)]
     (folder / _TOGETHER).write_text(_together(every, folder), encoding="utf-8")
     if not _error_of(compiler, [*FLAGS, *flags, "-c", _TOGETHER], folder):

@@ -24,8 +24,9 @@ from edgekit.codegen.kernels import contracts
 from edgekit.codegen.kernels.expressions import Expression
 from edgekit.codegen.kernels.kernel_files import KERNELS, SplitLimit, Variant, all_variants
 from edgekit.codegen.lowering.compact_weights import fit
-from edgekit.codegen.printing.render import Optimize, render
+from edgekit.codegen.printing.render import render
 from edgekit.core import target as targets
+from edgekit.core.target import Optimize
 
 _HOW: tuple[Optimize, ...] = ("speed", "size")
 

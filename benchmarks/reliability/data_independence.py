@@ -23,11 +23,10 @@ from edgekit.codegen.compilation.library_objects import compile_objects
 from edgekit.codegen.compilation.publish import write
 from edgekit.codegen.cost import bench, counting
 from edgekit.codegen.lowering.compact_weights import fit
-from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import Program
 from edgekit.core import target as targets
 from edgekit.core.ir import Graph
-from edgekit.core.target import Target
+from edgekit.core.target import Optimize, Target
 from edgekit.core.types import Array
 
 INPUTS = 1000

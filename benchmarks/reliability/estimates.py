@@ -21,9 +21,9 @@ from edgekit.codegen.cost import cost_files, instructions
 from edgekit.codegen.cost.calibrations import Calibration, calibrated, calibrations
 from edgekit.codegen.cost.cost_features import Work, work
 from edgekit.codegen.cost.instructions import HeldOut
-from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import compile_graph
 from edgekit.core import target as targets
+from edgekit.core.target import Optimize
 
 _ROUGH = ("calls", "inputs", "outputs", "products")  # of layers of which nothing else is known
 _SMALL = 0.01  # of a network: layers below say nothing of a kernel

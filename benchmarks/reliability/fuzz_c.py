@@ -16,7 +16,7 @@ from pathlib import Path
 
 from ops import cases
 from support import c_harness
-from support.generated import units
+from support.generated import written
 from support.nets import Net
 from support.op_cases import Case, as_graph
 from support.stateful import random_graph
@@ -24,7 +24,7 @@ from support.tokenizers import tokenizer_json
 
 from benchmarks.results import RELIABILITY, table, write_section
 from edgekit.codegen.compilation.publish import write
-from edgekit.codegen.printing.render import Optimize, environment, render, sources
+from edgekit.codegen.printing.render import environment, render
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.codegen.text.render import render as text_files
 from edgekit.converters.file_formats.json_record import Record
@@ -33,6 +33,7 @@ from edgekit.core import target
 from edgekit.core.ops.arithmetic import Neg
 from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.roi_align import RoiAlign
+from edgekit.core.target import Optimize
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "build" / "reliability" / "fuzz_c"  # programs, and inputs that led somewhere new
@@ -79,13 +80,9 @@ def models() -> Iterator[Program]:
 
 def built(programs: Sequence[Program], optimize: Optimize, folder: Path) -> Path:
     """The fuzzer of these models."""
-    names = dict[str, None]()
-    for program in programs:
-        files = render(program, optimize, "c")
-        write(files, folder)
-        names |= dict.fromkeys(sources(files, optimize))
+    names = written(programs, folder, optimize)
     (folder / "harness.c").write_text(c_harness.text(programs, fuzzer=True))
-    for name in (compile_ := [*units([*names], folder), "harness.c"]):
+    for name in (compile_ := [*names, "harness.c"]):
         _clang(folder, "-c", name)
     _clang(folder, *(f"{Path(name).stem}.o" for name in compile_), "-o", "fuzzer", "-lm")
     return folder

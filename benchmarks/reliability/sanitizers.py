@@ -19,14 +19,14 @@ from pathlib import Path
 
 from support import c_harness
 from support.file_mutants import accepted, formats, prepare
-from support.generated import units
+from support.generated import written
 
 from benchmarks.results import RELIABILITY, table, write_section
-from edgekit.codegen.compilation.publish import write
-from edgekit.codegen.printing.render import Optimize, render, sources
+from edgekit.codegen.printing.render import render
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.core import target
 from edgekit.core.errors import EdgeKitError
+from edgekit.core.target import Optimize
 
 ROOT = Path(__file__).parents[2]
 STATE = ROOT / "build" / "reliability" / "sanitizers.jsonl"
@@ -102,13 +102,9 @@ def _digest(program: Program) -> str:
 def judge(batch: Batch, programs: Sequence[Program]) -> None:
     """Compile and run a batch with each sanitizer; what they say is added to it."""
     with tempfile.TemporaryDirectory() as scratch:
-        folder, names = Path(scratch), dict[str, None]()
-        for program in programs:
-            files = render(program, batch.optimize, "c")
-            write(files, folder)
-            names |= dict.fromkeys(sources(files, batch.optimize))
+        folder = Path(scratch)
         (folder / "harness.c").write_text(c_harness.text(programs))
-        compile_ = [*units([*names], folder), "harness.c"]
+        compile_ = [*written(programs, folder, batch.optimize), "harness.c"]
         for kind, (compiler, *flags) in _KINDS.items():
             command = [compiler, *_COMMON, *flags, *compile_, "-o", "harness", "-lm"]
             done = subprocess.run(command, cwd=folder, capture_output=True, text=True)

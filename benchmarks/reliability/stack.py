@@ -22,11 +22,10 @@ from edgekit.codegen.cost import bench
 from edgekit.codegen.execution import runner
 from edgekit.codegen.execution.driver import FLAGS
 from edgekit.codegen.lowering.compact_weights import fit
-from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import Program
 from edgekit.core import target as targets
 from edgekit.core.ir import Graph
-from edgekit.core.target import Target
+from edgekit.core.target import Optimize, Target
 
 T = TypeVar("T")
 _PAINTED = 16384  # bytes

@@ -21,10 +21,10 @@ from edgekit.codegen.compilation.build import generate
 from edgekit.codegen.compilation.library_objects import compile_objects, measure
 from edgekit.codegen.compilation.publish import write
 from edgekit.codegen.lowering.compact_weights import fit
-from edgekit.codegen.printing.render import Optimize
 from edgekit.core import target as targets
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
+from edgekit.core.target import Optimize
 
 GOALS: tuple[Optimize, ...] = ("speed", "size")
 

@@ -37,7 +37,7 @@ from edgekit.codegen.memory.sharing import Ports
 from edgekit.codegen.packages import NO_CONTENT, Content, Packaged
 from edgekit.codegen.printing import weights_blob
 from edgekit.codegen.printing.dead_code import without_dead_code
-from edgekit.codegen.printing.render import Optimize, Weights, render
+from edgekit.codegen.printing.render import Weights, render
 from edgekit.codegen.program import Program
 from edgekit.codegen.row_plans import RowGain
 from edgekit.codegen.verification import selftest, selftest_source
@@ -50,7 +50,7 @@ from edgekit.core.ir import Graph, RemovedWork
 from edgekit.core.notebook import Number, card
 from edgekit.core.passes.stored_weights import narrow_weights
 from edgekit.core.progress import Progress
-from edgekit.core.target import Target
+from edgekit.core.target import Optimize, Target
 from edgekit.core.types import Array
 
 
@@ -365,7 +365,7 @@ def compiled(
         folder = Path(scratch)
         write(files, folder)
         progress(f"compiling with {compiler.name}")
-        names = library_sources(files, optimize)
+        names = library_sources(files)
         driver = verification.drive(program, names, folder, compiler, optimize)
         yield Compiled(driver, compiler, tuple(names), files, test)
 

@@ -11,10 +11,11 @@ from edgekit.codegen.compilation import stack, toolchain, wasm
 from edgekit.codegen.compilation.objects import section_sizes
 from edgekit.codegen.compilation.publish import write
 from edgekit.codegen.execution import runner
-from edgekit.codegen.printing.render import Optimize, sources
+from edgekit.codegen.printing.render import sources
 from edgekit.codegen.program import Program
 from edgekit.codegen.verification.verify import LEVEL
 from edgekit.core.errors import EdgeKitError
+from edgekit.core.target import Optimize
 
 # Flags of every build: one meaning of floats everywhere, and sections that a linker can drop.
 FLOATS = ("-ffp-contract=off", "-fno-math-errno")
@@ -62,9 +63,9 @@ def _measured(
     return measure(program, objects, folder, compiler)
 
 
-def library_sources(files: Mapping[str, bytes], optimize: Optimize) -> list[str]:
+def library_sources(files: Mapping[str, bytes]) -> list[str]:
     """What is compiled into the library."""
-    return [path for path in sources(files, optimize) if not path.endswith("_selftest.c")]
+    return [path for path in sources(files) if not path.endswith("_selftest.c")]
 
 
 def compile_objects(
@@ -75,7 +76,7 @@ def compile_objects(
     optimize: Optimize,
 ) -> list[str]:
     """Compile the library in its folder; the names of the object files."""
-    names = library_sources(files, optimize)
+    names = library_sources(files)
     flags = [
         *BASE_FLAGS,
         LEVEL[optimize],

@@ -19,7 +19,7 @@ from edgekit.codegen.execution import bochs, runner
 from edgekit.codegen.execution.driver import BINARY, FLAGS
 from edgekit.codegen.gpu import host
 from edgekit.codegen.lowering.compact_weights import fit
-from edgekit.codegen.printing.render import Optimize, render, sources
+from edgekit.codegen.printing.render import render, sources
 from edgekit.codegen.program import Port, Program
 from edgekit.codegen.verification.verify import LEVEL
 from edgekit.core import target as targets
@@ -27,7 +27,7 @@ from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
 from edgekit.core.progress import Progress
 from edgekit.core.simulate import check_work
-from edgekit.core.target import Target
+from edgekit.core.target import Optimize, Target
 
 ROUNDS = 200
 
@@ -144,7 +144,7 @@ def built(
     # Zig leaves names out of small programs, unless they are for a debugger.
     flags = [*FLAGS, LEVEL[optimize], "-g", *target.cflags, *runner.compile_flags(target, is_counted=True)]
     flags += wasm.start_flags([program, *program.entries])
-    files = [*sources(library, optimize), "main.c", "-o", runner.executable("bench")]
+    files = [*sources(library), "main.c", "-o", runner.executable("bench")]
     runner.link(target, compiler, [*flags, *files], folder)
     return folder / runner.executable("bench")
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Literal
+from typing import Any
 
 from edgekit.codegen.cost.cost_features import Work
 from edgekit.codegen.cost.cost_files import FOLDER, content, kernel_fit
+from edgekit.core.target import Optimize
 
 _BESIDE = 0.02  # of an estimate: so much more or less of a kind of work is no other mix
 
@@ -41,14 +42,14 @@ def counted(terms: Mapping[str, float], done: Work) -> float:
 
 
 @cache
-def calibration(core: str, optimize: Literal["size", "speed"], kernel: str) -> Calibration | None:
+def calibration(core: str, optimize: Optimize, kernel: str) -> Calibration | None:
     """Of one kernel function; None where it was not calibrated."""
     fit = kernel_fit(core, optimize, kernel)
     return _calibration(fit) if fit else None
 
 
 @cache
-def calibrations(core: str, optimize: Literal["size", "speed"]) -> Mapping[str, Calibration]:
+def calibrations(core: str, optimize: Optimize) -> Mapping[str, Calibration]:
     """By kernel function; none for a processor that was not calibrated."""
     known = content(core).get("instructions", {}).get(optimize, {})
     return {name: _calibration(fit) for name, fit in known.get("kernels", {}).items()}

@@ -1,21 +1,22 @@
 """Bytes of code where no compiler is at hand: estimated from libraries that were compiled elsewhere.
 
-The tables in targets/costs (benchmarks/code_sizes.py) say what each function of a kernel took, where one
-layer calls it, for whose shapes compilers specialise it, and where several do. The functions of a library are
+The tables in targets/costs (benchmarks/code_sizes.py) say what each function of a kernel took, where it is
+specialised for one layer, and where it is not. The functions of a library are
 found in its text, from its run function on."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from edgekit.codegen.cost.cost_files import OFTEN, ONCE, content
 from edgekit.codegen.kernels import contracts
 from edgekit.codegen.layer_functions import layer_functions
-from edgekit.codegen.printing.render import Optimize
+from edgekit.codegen.printing.kernel_forms import specialised
 from edgekit.codegen.program import Program
+from edgekit.core.target import Optimize
 
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _FUNCTION = re.compile(
@@ -46,11 +47,12 @@ class Uses:
     """What a library is made of: its layers' kernels, and the functions that those call."""
 
     layers: tuple[str, ...]  # the kernel's function, of each layer
+    often: tuple[str, ...]  # those of several layers, for whose shapes compilers do not specialise all of it
     shared: Mapping[str, str]  # by the name of a function: who calls it, as keys of tables have it
+    parts: Mapping[str, str]  # by the name of a function: the kernel whose size includes it
 
     def kind(self, kernel: str) -> str:
-        """Is it one layer's, for whose shape a compiler specialises it, or several layers'?"""
-        return ONCE if self.layers.count(kernel) == 1 else OFTEN
+        return OFTEN if kernel in self.often else ONCE
 
 
 def estimated(program: Program, texts: Mapping[str, bytes], optimize: Optimize) -> CodeSize | None:
@@ -93,23 +95,39 @@ def table(name: str, core: str, optimize: Optimize) -> Mapping[str, Any]:
 
 
 def uses(program: Program, texts: Mapping[str, bytes], optimize: Optimize) -> Uses:
-    """What is in the files of a library. Equal layers, of which one has the code for all, are one."""
+    """What is in the files of a library. Equal layers, of which one has the code for all, are one. Code for
+    speed has parts of a kernel in one function for several layers, code for size all of it or nothing."""
     calls = _calls(text.decode() for name, text in texts.items() if name.endswith((".c", ".h")))
     functions = layer_functions(program)
-    lines = [line for line in program.lines if optimize == "size" or functions[line.c].c == line.c]
+    lines = [line for line in program.lines if functions[line.c].c == line.c]
     layers = tuple(line.kernel.function for line in lines)
+    own = specialised(program, optimize)
+    several = [line.kernel.function for line in lines if line.kernel.name not in own]
+    if optimize == "speed":
+        several = [kernel for kernel in layers if layers.count(kernel) > 1]
+    often = tuple(sorted({*several}))
     users: dict[str, list[str]] = {}
     for line in lines:
         for name in _reached(calls, f"{program.name}_{line.c}", line.kernel.symbol):
             users.setdefault(name, []).append(line.kernel.function)
-    return Uses(layers, {name: _kind(kernels) for name, kernels in users.items()})
+    parts = {
+        name: kernels[0] for name, kernels in users.items() if optimize == "size" and _is_part(name, kernels)
+    }
+    shared = {name: _kind(kernels, often) for name, kernels in users.items() if name not in parts}
+    return Uses(layers, often, shared, parts)
 
 
-def _kind(kernels: list[str]) -> str:
+def _is_part(name: str, kernels: list[str]) -> bool:
+    """Is a function named as the only kernel that calls it, and something more?"""
+    own, _, isa = kernels[0].rpartition("__")
+    return len(set(kernels)) == 1 and name.startswith(f"{own}_") and not name.endswith(f"__{isa}")
+
+
+def _kind(kernels: list[str], often: Sequence[str]) -> str:
     """Who calls a function: `KERNEL once`, `KERNEL often`, or `often` where layers of several kernels do."""
     if len(set(kernels)) > 1:
         return OFTEN
-    return f"{kernels[0]} {ONCE if len(kernels) == 1 else OFTEN}"
+    return f"{kernels[0]} {OFTEN if kernels[0] in often else ONCE}"
 
 
 def _calls(texts: Iterable[str]) -> Mapping[str, set[str]]:

@@ -16,8 +16,8 @@ unit of each kind takes, and the least and the highest percentage of a count tha
     conv2d_s8__dsp: 32 each +92
 
 Bytes of code and of parameters where several layers have the function, and where one has it, by the kernel
-that calls it: `=` is itself, and none stands for several kernels. A function that is itself a kernel says the
-parameters of each of its layers, where these have no code of their own.
+that calls it: `=` is itself, and none stands for several kernels. A function that is itself a kernel says
+what each of its layers takes beside it: parameters, and where the kernel is specialised code, too.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def _size_rows(part: Mapping[str, Any]) -> dict[str, list[str]]:
     layers = {name: _size_row(name, sizes) for name, sizes in sorted(part["layers"].items())}
     functions = {name: _size_row(name, sizes) for name, sizes in sorted(part["functions"].items())}
     for name in functions.keys() & layers.keys():
-        if parameters := re.fullmatch(r"\w+: 0(\+\d+)", layers[name]):
+        if parameters := re.fullmatch(r"\w+: 0(\+\d+(?:/\S+)?|/\S+)", layers[name]):
             functions[name] += f"{_EACH}{parameters[1]}"
             del layers[name]
     return {"layers": list(layers.values()), "functions": list(functions.values())}

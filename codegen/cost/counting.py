@@ -15,11 +15,11 @@ from edgekit.codegen.compilation import toolchain
 from edgekit.codegen.compilation.elf import symbols
 from edgekit.codegen.execution import bochs, runner
 from edgekit.codegen.layer_functions import layer_functions
-from edgekit.codegen.printing.render import Optimize
+from edgekit.codegen.printing.kernel_forms import specialised
 from edgekit.codegen.program import Program
 from edgekit.core import target as targets
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.target import Target, with_runner
+from edgekit.core.target import Optimize, Target, with_runner
 
 _PLUGIN = Path(str(files("edgekit.runtime_c"))) / "bare" / "instructions.c"
 _CLONE = re.compile(r"(\.(constprop|isra)\.\d+)*")
@@ -56,9 +56,9 @@ def can_count(target: Target) -> bool:
 
 def entered(program: Program, optimize: Optimize) -> Sequence[str]:
     """The functions that a run enters, one for each kernel call, in order."""
-    functions = layer_functions(program)
+    functions, own = layer_functions(program), specialised(program, optimize)
     return [
-        line.kernel.symbol if optimize == "size" else f"{program.name}_{functions[line.c].c}"
+        f"{program.name}_{functions[line.c].c}" if line.kernel.name in own else line.kernel.symbol
         for line in program.executed
     ]
 

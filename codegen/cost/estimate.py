@@ -21,13 +21,12 @@ from edgekit.codegen.library_map import LibraryMap, library_map
 from edgekit.codegen.lowering.compact_weights import fit
 from edgekit.codegen.memory.planner import Peak
 from edgekit.codegen.memory.sharing import Ports
-from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.row_plans import RowGain, RowTradeoff, tradeoffs
 from edgekit.codegen.verification import selftest
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
 from edgekit.core.passes.stored_weights import narrow_weights
-from edgekit.core.target import Pace, Target
+from edgekit.core.target import Optimize, Pace, Target
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,9 @@ from edgekit.codegen.cost.calibrations import Calibration, calibrations
 from edgekit.codegen.cost.cost_features import Work, work
 from edgekit.codegen.cost.cost_files import IN_NETWORKS, content
 from edgekit.codegen.lowering.branches import Guard, Loop, costliest
-from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import Program
 from edgekit.core.errors import EdgeKitError
+from edgekit.core.target import Optimize
 
 _MIN_REASON = 0.001  # of a run: what adds less to the error is not worth a word
 _MIN_ERROR = 0.01  # of a kernel, however well its calibration fits

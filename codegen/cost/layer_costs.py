@@ -18,12 +18,11 @@ from edgekit.codegen.cost.instructions import counted
 from edgekit.codegen.execution import bochs, runner
 from edgekit.codegen.execution.driver import BINARY
 from edgekit.codegen.lowering.compact_weights import fit
-from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import Program
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
 from edgekit.core.progress import Progress
-from edgekit.core.target import Target
+from edgekit.core.target import Optimize, Target
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import inf
-from typing import Literal
 
 from edgekit.codegen.kernels.expressions import WEIGHT_LIMIT
 from edgekit.codegen.kernels.selection import cost, small, weight_bytes
@@ -23,7 +22,7 @@ from edgekit.codegen.program import Program, compile_graph
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
 from edgekit.core.ops import Call
-from edgekit.core.target import Target
+from edgekit.core.target import Optimize, Target
 
 # Without a limit from target or user: on microcontrollers so many times the weights, and no byte that saves
 # less than an instruction; elsewhere so many times, or so many bytes, whatever is more.
@@ -56,7 +55,7 @@ def fit(
     target: Target,
     ports: Ports = "caller",
     *,
-    optimize: Literal["size", "speed"] = "speed",
+    optimize: Optimize = "speed",
     others: int = 0,
     before: Program | None = None,
     by_pointer: bool = False,

@@ -10,13 +10,13 @@ from typing import Any, Protocol
 
 from edgekit.codegen.compilation.toolchain import Sizes
 from edgekit.codegen.memory.sharing import Ports
-from edgekit.codegen.printing.render import Optimize, Weights
+from edgekit.codegen.printing.render import Weights
 from edgekit.codegen.program import Program
 from edgekit.codegen.verification.selftest import SelfTest
 from edgekit.core import suggest
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.progress import Progress
-from edgekit.core.target import Target
+from edgekit.core.target import Optimize, Target
 from edgekit.core.types import Array
 
 

@@ -80,7 +80,7 @@ def shared_library(
     """The library of a program with its functions for Java. `includes` are folders with jni.h."""
     compiler = toolchain.find(program.target)
     name = f"lib{program.name}_model.so"
-    names = [path for path in sources(made, request.optimize) if path.endswith(".c")]
+    names = [path for path in sources(made) if path.endswith(".c")]
     shared = ["-shared", "-fPIC", "-nostdlib"]
     options = [
         *library_objects.BASE_FLAGS,

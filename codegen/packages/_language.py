@@ -158,7 +158,7 @@ class Language:
         program = request.program
         known = values(request, self.about["types"], self.keywords) | {"id": self.module(program)} | more
         below = self.about.get("sources", "")
-        known["compiled"] = [f"{below}/{p}" for p in sources(made, request.optimize) if p.endswith(".c")]
+        known["compiled"] = [f"{below}/{p}" for p in sources(made) if p.endswith(".c")]
         known["library"] = library
         place = _shared_library.platform_of(program.target)
         # Portable C is for every machine.

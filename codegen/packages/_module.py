@@ -16,13 +16,13 @@ from edgekit.codegen.execution import runner
 from edgekit.codegen.packages._text import text_of
 from edgekit.codegen.packages._weights import Part, parts
 from edgekit.codegen.packages._zeros import without_zeros
-from edgekit.codegen.printing.render import Optimize, Weights, environment, weight_blocks
+from edgekit.codegen.printing.render import Weights, environment, weight_blocks
 from edgekit.codegen.program import Port, Program
 from edgekit.codegen.verification import verify
 from edgekit.codegen.verification.selftest import SelfTest, prepare
 from edgekit.core.escape import Code
 from edgekit.core.progress import Progress
-from edgekit.core.target import Target
+from edgekit.core.target import Optimize, Target
 
 _BARE = Path(str(files("edgekit.runtime_c"))) / "bare"
 ENTRY = "edgekit_module.c"

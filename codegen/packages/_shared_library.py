@@ -81,7 +81,7 @@ def compiled(request: PackageRequest, made: Mapping[str, bytes]) -> tuple[bytes,
     with tempfile.TemporaryDirectory(prefix="edgekit-") as scratch:
         folder = Path(scratch)
         write(dict(made), folder)
-        names = [path for path in sources(made, request.optimize) if path.endswith(".c")]
+        names = [path for path in sources(made) if path.endswith(".c")]
         request.progress(f"compiling a shared library with {compiler.name}")
         compiler.run([*options, *names, "-o", f"library{place.suffix}"], folder)
         return (folder / f"library{place.suffix}").read_bytes(), place.suffix

@@ -168,7 +168,7 @@ def _static_library(request: PackageRequest, program: Program) -> bytes:
         folder = Path(scratch)
         write(dict(made), folder)
         objects = []
-        for path in sources(made, request.optimize):
+        for path in sources(made):
             if path.endswith(".c"):
                 objects.append(f"{path.removesuffix('.c').replace('/', '_')}.o")
                 compiler.run([*flags, path, "-o", objects[-1]], folder)

@@ -24,7 +24,7 @@ def make(request: PackageRequest) -> Package:
     brings as well, does no harm."""
     files = _board.library(request)
     options = _board.render(request, "options.c.j2", pragma=_pragma(request))
-    for path in sources(files, request.optimize):
+    for path in sources(files):
         files[path] = options + files[path]
     inside: Mapping[str, bytes] = {
         **{f"src/{path}": data for path, data in files.items()},

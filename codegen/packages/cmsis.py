@@ -16,7 +16,7 @@ def check(target: Target) -> None:
 
 def make(request: PackageRequest) -> Package:
     files = _board.library(request)
-    layer = _board.render(request, "clayer.yml.j2", compiled=sources(files, request.optimize))
+    layer = _board.render(request, "clayer.yml.j2", compiled=sources(files))
     return _board.package(
         "cmsis", request, {**files, **_board.example(request), f"{request.program.name}.clayer.yml": layer}
     )

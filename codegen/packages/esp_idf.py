@@ -22,9 +22,7 @@ def make(request: PackageRequest) -> Package:
     """The component. A target that is named as a chip of theirs is for no other."""
     files = _board.library(request)
     files |= _board.example(request, "void app_main(void)") | {
-        "CMakeLists.txt": _board.render(
-            request, "esp-idf.cmake.j2", compiled=sources(files, request.optimize)
-        ),
+        "CMakeLists.txt": _board.render(request, "esp-idf.cmake.j2", compiled=sources(files)),
         "idf_component.yml": _board.render(
             request, "idf_component.yml.j2", chip=chip_of(request.program.target)
         ),

@@ -20,7 +20,7 @@ def check(target: Target) -> None:
 
 
 def make(request: PackageRequest) -> Package:
-    """The library. At `speed` the model includes its kernels, so that they are not compiled by themselves."""
+    """The library. The model includes its kernels, so that they are not compiled by themselves."""
     files = {f"src/{path}": data for path, data in _board.library(request).items()}
     files |= {
         "library.json": (json.dumps(_manifest(request), indent=2) + "\n").encode(),
@@ -31,7 +31,6 @@ def make(request: PackageRequest) -> Package:
 
 def _manifest(request: PackageRequest) -> dict[str, object]:
     program = request.program
-    filters = ["+<*>", *["-<edgekit/>"] * (request.optimize == "speed")]
     return {
         "name": re.sub("_+", "-", program.name).strip("-"),
         "version": _board.VERSION,
@@ -41,5 +40,5 @@ def _manifest(request: PackageRequest) -> dict[str, object]:
         "frameworks": "*",
         "platforms": list(platforms_of(program.target).platformio),
         "headers": f"{program.name}.h",
-        "build": {"flags": _board.options(request), "srcFilter": filters},
+        "build": {"flags": _board.options(request), "srcFilter": ["+<*>", "-<edgekit/>"]},
     }

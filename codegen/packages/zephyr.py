@@ -17,7 +17,7 @@ def check(target: Target) -> None:
 
 def make(request: PackageRequest) -> Package:
     files = _board.library(request)
-    compiled = [path for path in sources(files, request.optimize) if not path.endswith("_selftest.c")]
+    compiled = [path for path in sources(files) if not path.endswith("_selftest.c")]
     files |= _board.example(request) | {
         "zephyr/module.yml": _board.render(request, "module.yml.j2"),
         "zephyr/CMakeLists.txt": _board.render(request, "zephyr.cmake.j2", compiled=compiled),

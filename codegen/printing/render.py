@@ -19,7 +19,7 @@ from edgekit.codegen.kernels.support_headers import support_files
 from edgekit.codegen.layer_functions import layer_functions
 from edgekit.codegen.lowering.branches import Loop
 from edgekit.codegen.lowering.row_loops import RowLoop
-from edgekit.codegen.printing import row_loops, weights_blob
+from edgekit.codegen.printing import kernel_forms, row_loops, weights_blob
 from edgekit.codegen.printing.literal import crc_table, elements, lines, stored
 from edgekit.codegen.printing.names import build_target
 from edgekit.codegen.printing.parallel import job_fields, part_tables
@@ -30,8 +30,8 @@ from edgekit.codegen.program import BranchTest, Program, ProgramCall, RowPort
 from edgekit.codegen.text.render import render as text_files
 from edgekit.core import templating
 from edgekit.core.escape import Code
+from edgekit.core.target import Optimize
 
-Optimize = Literal["size", "speed"]
 Weights = Literal["auto", "c", "bin", "pointer"]
 # Above this many bytes a compiler takes seconds for the text of the weights, and the assembler includes them.
 BINARY_WEIGHTS = 1 << 20
@@ -106,13 +106,9 @@ def _library(program: Program, optimize: Optimize, binary: bool) -> dict[str, by
     return content
 
 
-def sources(files: Mapping[str, bytes], optimize: Optimize) -> list[str]:
-    """The files to compile: kernels are included by the model at `speed`."""
-    return [
-        path
-        for path in files
-        if path.endswith((".c", ".S")) and not (optimize == "speed" and path.startswith("edgekit/"))
-    ]
+def sources(files: Mapping[str, bytes]) -> list[str]:
+    """The files to compile: they include the kernels."""
+    return [path for path in files if path.endswith((".c", ".S")) and not path.startswith("edgekit/")]
 
 
 def weight_blocks(program: Program) -> list[tuple[Constant, bytes]]:
@@ -156,6 +152,9 @@ def _values(program: Program, optimize: Optimize, binary: bool) -> Mapping[str, 
         "interface_checks": Code(" || \\\n    ".join(checks)),
         "signature": Code(", ".join([*ports, "void *arena"])),
         "speed": optimize == "speed",
+        "shared": kernel_forms.are_shared(program, optimize),
+        "specialised": kernel_forms.specialised(program, optimize),
+        "included": kernel_forms.included(program, optimize),
         "binary": binary,
         "integer_ports": [p for p in (*program.inputs, *program.outputs) if p.integers],
         "half_ports": _half_ports(program),
@@ -387,7 +386,6 @@ def environment() -> jinja2.Environment:
         "parameter_lines": _parameter_lines,
         "row_window": row_loops.window,
         "row_block": row_loops.block,
-        "call_arguments": _call_arguments,
         "block_lines": _block_lines,
     }
     return environment
@@ -411,10 +409,6 @@ def _block_lines(line: ProgramCall, name: str, call: Code) -> Iterator[Code]:
         yield Code(f"    if ({row_loops.ROW} < {rows.blocks.layer.height})")
     yield Code(f"    {'    ' * row_loops.is_short(rows)}{name}({call});")
     yield Code("}")
-
-
-def _call_arguments(line: ProgramCall) -> Code:
-    return Code(", ".join([*(operand.address for operand in line.operands), f"&{line.c}_params"]))
 
 
 def _parameter_lines(line: ProgramCall) -> Iterator[Code]:

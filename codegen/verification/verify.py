@@ -18,7 +18,6 @@ from edgekit.codegen.execution.driver import (
     blob_sources,
     blob_symbol,
 )
-from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import Port, Program
 from edgekit.codegen.verification.difference import are_nan, difference
 from edgekit.codegen.verification.output_coverage import (
@@ -35,6 +34,7 @@ from edgekit.core import simulate
 from edgekit.core.errors import EdgeKitError, raise_all
 from edgekit.core.ir import Graph
 from edgekit.core.progress import Progress
+from edgekit.core.target import Optimize
 from edgekit.core.types import Array, DType, Type
 
 # What a process may take: to start, and for its operations at the slowest rate, here or emulated, by far.

@@ -21,14 +21,14 @@ from edgekit.codegen.cost.estimate import Estimate
 from edgekit.codegen.cost.layer_costs import layer_costs
 from edgekit.codegen.memory.sharing import Ports
 from edgekit.codegen.packages import Content
-from edgekit.codegen.printing.render import Optimize, Weights
+from edgekit.codegen.printing.render import Weights
 from edgekit.codegen.verification.verify import Verification
 from edgekit.core import simulate
 from edgekit.core.arguments import checked
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
 from edgekit.core.progress import Progress
-from edgekit.core.target import MAX_CORES, Target
+from edgekit.core.target import MAX_CORES, Optimize, Target
 from edgekit.core.types import Array
 from edgekit.deprecation import renamed_keyword
 from edgekit.samples import arrays

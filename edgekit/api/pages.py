@@ -11,11 +11,10 @@ from edgekit.api.libraries import bench, estimate, growing
 from edgekit.api.models import Model, convert, target_of
 from edgekit.api.samples import Inputs
 from edgekit.codegen.memory.sharing import Ports
-from edgekit.codegen.printing.render import Optimize
 from edgekit.core.arguments import checked
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.progress import Progress
-from edgekit.core.target import Target
+from edgekit.core.target import Optimize, Target
 from edgekit.profiling import Unit, layer_log
 from edgekit.profiling import profile as profiles
 from edgekit.profiling.profile import Profile

@@ -17,7 +17,6 @@ from edgekit.api.samples import Inputs, are_random, labels_of, random_samples, s
 from edgekit.codegen.cost import estimate as estimation
 from edgekit.codegen.kernels.variants import tile_of
 from edgekit.codegen.memory.sharing import Ports
-from edgekit.codegen.printing.render import Optimize
 from edgekit.converters import normalize
 from edgekit.core import target as target_files
 from edgekit.core.arguments import checked
@@ -26,7 +25,7 @@ from edgekit.core.ir import Graph
 from edgekit.core.passes.simplify import simplify
 from edgekit.core.passes.widened_floats import widened_floats
 from edgekit.core.progress import Progress
-from edgekit.core.target import Target
+from edgekit.core.target import Optimize, Target
 from edgekit.core.types import Array
 from edgekit.deprecation import renamed_keyword
 from edgekit.quantize import gate, post_training

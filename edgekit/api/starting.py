@@ -11,9 +11,9 @@ from edgekit.api import notebook_progress
 from edgekit.api.models import Model, convert
 from edgekit.api.samples import Inputs, typical
 from edgekit.codegen.packages import Content
-from edgekit.codegen.printing.render import Optimize
 from edgekit.core.arguments import checked
 from edgekit.core.progress import Progress
+from edgekit.core.target import Optimize
 from edgekit.deprecation import renamed_keyword
 from edgekit.projects import Project
 

@@ -10,7 +10,7 @@ from functools import cache
 from importlib.resources import files
 from math import inf
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from edgekit.core import files as files_of
 from edgekit.core import suggest
@@ -40,6 +40,9 @@ class Pace:
         return f"{words} {self.basis}" if self.basis else words
 
 
+Optimize = Literal["size", "speed"]  # what code is made for
+
+
 @dataclass(frozen=True)
 class Target:
     """`isa` lists kernel variants from best to plainest; `compilers` are tried in order."""
@@ -65,6 +68,8 @@ class Target:
     # Without an operating system: start and size of the memory for code, and of that for data, on the board
     # that runs programs here; in front of them that for vectors, where it is not where the code is.
     board: tuple[str, ...] = ()
+    # A kernel that so many layers call, or fewer, takes less code specialised for each than as one function.
+    copies: int = 5
     # opencl: libraries have a path for GPUs, too; webgpu: npm packages have one
     gpu: str = ""
     cores: int = 1  # layers are split into so many parts at most, for libraries that run on several cores
@@ -217,6 +222,7 @@ _RANGES = {
     "channels": (1, 1 << 10),
     "cores": (1, MAX_CORES),
     "part_macs": (1, 1 << 40),
+    "copies": (0, 1000),
     "ram_limit": (0, 1 << 50),
     "runner_release": (0, 1 << 20),
 }

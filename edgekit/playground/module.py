@@ -15,11 +15,11 @@ import numpy as np
 from edgekit.codegen.compilation import build, library_objects, wasm
 from edgekit.codegen.lowering.compact_weights import fit
 from edgekit.codegen.packages import _module
-from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import Program
 from edgekit.codegen.verification.verify import LEVEL
 from edgekit.core import target as targets
 from edgekit.core.ir import Graph
+from edgekit.core.target import Optimize
 from edgekit.core.types import Array
 
 TARGET = "wasm32-simd"
@@ -60,7 +60,7 @@ def compilation(graph: Graph) -> Compilation:
         LEVEL[_OPTIMIZE],
         *target.cflags,
         *("-ffreestanding", "-Ibare", "-I."),
-        *(_module.ENTRY, *library_objects.library_sources(library, _OPTIMIZE), "bare/common.c"),
+        *(_module.ENTRY, *library_objects.library_sources(library), "bare/common.c"),
         *(*wasm.LINK_FLAGS, f"-Wl,-z,stack-size={_STACK}"),
         *("-o", MODULE),
     )

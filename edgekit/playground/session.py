@@ -18,10 +18,10 @@ import numpy as np
 from edgekit import api, inspection
 from edgekit.api.models import target_of
 from edgekit.api.samples import RANDOM, named_inputs
-from edgekit.codegen.printing.render import Optimize
 from edgekit.core import simulate
 from edgekit.core.errors import EdgeKitError, bug, raise_all, without_middle
 from edgekit.core.ir import Graph
+from edgekit.core.target import Optimize
 from edgekit.core.types import Array, DType
 from edgekit.playground import module
 from edgekit.playground.module import Compilation

@@ -22,13 +22,13 @@ from edgekit.codegen.compilation import publish
 from edgekit.codegen.execution import processor
 from edgekit.codegen.lowering.compact_weights import fit
 from edgekit.codegen.packages import NO_CONTENT, Content
-from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import Program
 from edgekit.core import ek_file, suggest, templating
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.escape import Code
 from edgekit.core.ir import Graph
 from edgekit.core.progress import Progress
+from edgekit.core.target import Optimize
 from edgekit.core.types import Array, DType
 from edgekit.reports import results
 from edgekit.samples import arrays

@@ -10,8 +10,7 @@ from edgekit.codegen.cost.bench import LayerCost
 from edgekit.codegen.cost.code_size import CodeSize
 from edgekit.codegen.library_map import LibraryMap
 from edgekit.codegen.memory.sharing import Ports
-from edgekit.codegen.printing.render import Optimize
-from edgekit.core.target import Target
+from edgekit.core.target import Optimize, Target
 from edgekit.reports import advice, pages, what_if
 from edgekit.reports import library_charts as charts
 from edgekit.reports.build_comparison import BuildSummary, LayerSize, compared

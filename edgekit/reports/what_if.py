@@ -17,7 +17,6 @@ from edgekit.codegen.kernels.expressions import WEIGHT_LIMIT
 from edgekit.codegen.kernels.sources import instance_of, selected_once, variant_of
 from edgekit.codegen.lowering.lower import NO_LIMITS, WeightLimits
 from edgekit.codegen.memory.sharing import Ports
-from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.core.ir import Graph, Node
 from edgekit.core.ops._integer import quant_of
@@ -26,7 +25,7 @@ from edgekit.core.ops.quantize import Dequantize, Quantize
 from edgekit.core.passes.channels import dead_channels
 from edgekit.core.passes.match import with_fields
 from edgekit.core.passes.simplify import simplify
-from edgekit.core.target import Target
+from edgekit.core.target import Optimize, Target
 from edgekit.core.types import Array, DType, Type, Value
 from edgekit.quantize.mixed_precision.formats import wide_quant
 from edgekit.quantize.pruning.groups import Network

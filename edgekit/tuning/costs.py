@@ -7,11 +7,10 @@ from collections.abc import Mapping
 
 from edgekit.codegen.cost import instructions
 from edgekit.codegen.cost.calibrations import calibrations
-from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.core.ir import Graph
 from edgekit.core.simulate import random_inputs
-from edgekit.core.target import Target
+from edgekit.core.target import Optimize, Target
 from edgekit.quantize import post_training
 from edgekit.quantize.pruning.cost import Costs
 from edgekit.quantize.settings import Settings

@@ -14,9 +14,8 @@ import numpy as np
 
 import edgekit
 from edgekit.codegen.memory.sharing import Ports
-from edgekit.codegen.printing.render import Optimize
 from edgekit.core.ir import Graph
-from edgekit.core.target import Target
+from edgekit.core.target import Optimize, Target
 from edgekit.quantize.calibration.sample_batches import Sample
 from edgekit.quantize.integers.integer_io import Io
 

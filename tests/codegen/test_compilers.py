@@ -10,10 +10,10 @@ from support.tools import ROOT
 
 from edgekit.codegen.kernels.sources import instantiate, variant_of
 from edgekit.codegen.lowering.lower import lower
-from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.verification.verify import LEVEL
 from edgekit.core import target
 from edgekit.core.ops import Call
+from edgekit.core.target import Optimize
 
 HOST = target.load("host")
 # In a self-test of 500 outputs clang takes four seconds to find no variable without a value; gcc looks for

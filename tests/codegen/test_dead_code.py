@@ -18,9 +18,10 @@ from edgekit.codegen.kernels.support_headers import support_files
 from edgekit.codegen.printing import dead_code
 from edgekit.codegen.printing.c_text import parsed, pieces
 from edgekit.codegen.printing.dead_code import without_dead_code
-from edgekit.codegen.printing.render import Optimize, render
+from edgekit.codegen.printing.render import render
 from edgekit.codegen.program import compile_graph
 from edgekit.core import target
+from edgekit.core.target import Optimize
 
 HEADER = """\
 /* All of it. */

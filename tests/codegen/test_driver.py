@@ -43,7 +43,7 @@ def driver_with(statement: str, folder: Path, *flags: str) -> tuple[Driver, Prog
     files["net.c"] = f"{head}{run}    const float before = y[3];\n{body}    {statement}\n}}\n".encode()
     write(files, folder)
     compiler = toolchain.find(targets.load("host"))
-    driver = Driver([program], sources(files, "speed"), folder, compiler, ["-w", *flags], seconds=5)
+    driver = Driver([program], sources(files), folder, compiler, ["-w", *flags], seconds=5)
     return driver, program
 
 

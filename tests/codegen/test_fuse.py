@@ -9,7 +9,6 @@ from support.chains import Chain
 from support.generated import Library, memory
 from support.tools import require
 
-from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import compile_graph
 from edgekit.codegen.verification.selftest import tolerance
 from edgekit.codegen.verification.verify import compare
@@ -19,6 +18,7 @@ from edgekit.core.ir import Graph
 from edgekit.core.ops.arithmetic import Add, Clip, Sub
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.simulate import random_inputs, run
+from edgekit.core.target import Optimize
 from edgekit.core.types import DType, Quant, Type
 
 HOST = target.load("host")

@@ -17,7 +17,7 @@ from edgekit import build
 from edgekit.codegen.compilation import build as library
 from edgekit.codegen.lowering import branches
 from edgekit.codegen.lowering.branches import Among, Guard, costliest
-from edgekit.codegen.printing.render import Optimize, render
+from edgekit.codegen.printing.render import render
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.codegen.verification import selftest
 from edgekit.codegen.verification.output_coverage import drawn, provoked
@@ -30,6 +30,7 @@ from edgekit.core.ops.logic import Less, Where
 from edgekit.core.ops.reshape import Reshape
 from edgekit.core.ops.slice import Slice
 from edgekit.core.passes.simplify import simplify
+from edgekit.core.target import Optimize
 from edgekit.core.types import DType, Type
 from edgekit.onnx_backend import compile_programs
 
@@ -133,8 +134,8 @@ def test_only_one_side_of_a_branch_is_called(tmp_path: Path) -> None:
 
 def test_what_is_read_outside_of_a_branch_always_runs() -> None:
     before, _, within = text_of(choosing(leak=True)).partition("if (")
-    assert "ek_dense_f32" in before
-    assert "ek_tanh_f32" in within
+    assert "net_dense(" in before
+    assert "net_tanh(" in within
 
 
 def test_few_elements_are_selected_without_a_branch() -> None:
@@ -150,7 +151,7 @@ def test_branches_nest() -> None:
     layers = [net(Dense(), x, net.random(WIDTH, WIDTH), net.random(WIDTH), name=f"d{i}") for i in range(3)]
     inner = net(Where(), "d", layers[0], layers[1])
     text = text_of(net.done(net(Neg(), net(Where(), "c", net(Tanh(), inner), layers[2]))))
-    structure = re.findall(r"if \((\w)\[0\] != 0u\)|(} else)|ek_(\w+)_f32__", text)
+    structure = re.findall(r"if \((\w)\[0\] != 0u\)|(} else)|net_(\w+)\(\w+, ", text)
     words = [next(filter(None, found)) for found in structure]
     assert words == ["c", "d", "dense", "} else", "dense", "tanh", "} else", "dense", "neg"]
 

@@ -16,11 +16,11 @@ from edgekit.codegen.kernels.kernel_files import all_variants
 from edgekit.codegen.kernels.sources import may_meet
 from edgekit.codegen.lowering.lower import lower
 from edgekit.codegen.memory.inplace import distance, is_by_channel
-from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.core import target
 from edgekit.core.ops import Call
 from edgekit.core.simulate import random_inputs, run
+from edgekit.core.target import Optimize
 
 HOST = target.load("host")
 SEEDS = 24

@@ -13,14 +13,16 @@ from support.generated import STRICT
 from support.tools import require
 
 from edgekit.codegen.compilation.publish import write
-from edgekit.codegen.printing.render import Optimize, render, sources
+from edgekit.codegen.printing.render import render, sources
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.core import target
 from edgekit.core.builder import Builder
 from edgekit.core.ir import Source
 from edgekit.core.ops.dense import Dense
+from edgekit.core.target import Optimize
 from edgekit.core.types import DType, Type
 
+SHARED = "-DEK_SHARE_KERNELS=1"
 MAIN = """\
 #include "one/one.h"
 #include "two/two.h"
@@ -78,13 +80,14 @@ def linked(
     optimize: Optimize = "size",
     *flags: str,
 ) -> Path:
-    """A program that uses both libraries, each compiled by itself."""
+    """A program that uses both libraries, each compiled by itself, with its kernels if they are shared."""
     parts: dict[str, list[str]] = {}
     for program in programs:
         files = render(program, optimize)
         write(files, folder / program.name)
         parts[program.name] = []
-        for k, name in enumerate(sources(files, optimize)):
+        kernels = [path for path in files if path.startswith("edgekit/") and path.endswith(".c")]
+        for k, name in enumerate([*sources(files), *(kernels if SHARED in flags else [])]):
             made = f"{program.name}_{k}.o"
             run(
                 [*compiler, *STRICT, "-std=c99", "-Os", *flags, "-c", f"{program.name}/{name}", "-o", made],
@@ -119,7 +122,9 @@ def result(program: Path) -> int:
 def test_two_models_share_a_kernel(
     compiler: tuple[str, ...], form: str, order: tuple[str, ...], tmp_path: Path
 ) -> None:
-    program = linked([library("one", 1.0), library("two", 2.0)], tmp_path, compiler, form, order)
+    program = linked(
+        [library("one", 1.0), library("two", 2.0)], tmp_path, compiler, form, order, "size", SHARED
+    )
     assert len(kernels(program)) == 1
     if compiler != ARM:
         assert result(program) == 36
@@ -131,7 +136,7 @@ def test_libraries_of_two_versions_keep_their_kernels(
     compiler: tuple[str, ...], form: str, order: tuple[str, ...], tmp_path: Path
 ) -> None:
     both = [library("one", 1.0), of_another_version(library("two", 2.0))]
-    program = linked(both, tmp_path, compiler, form, order)
+    program = linked(both, tmp_path, compiler, form, order, "size", SHARED)
     assert len(kernels(program)) == 2
     if compiler != ARM:
         assert result(program) == 37
@@ -140,14 +145,17 @@ def test_libraries_of_two_versions_keep_their_kernels(
 @pytest.mark.parametrize("form", ["objects", "archives"])
 def test_without_weak_symbols_each_library_has_its_own_kernels(form: str, tmp_path: Path) -> None:
     both = [library("one", 1.0), of_another_version(library("two", 2.0))]
-    program = linked(both, tmp_path, ("gcc",), form, ("two", "one"), "size", "-DEK_HAS_WEAK=0")
+    program = linked(both, tmp_path, ("gcc",), form, ("two", "one"), "size", SHARED, "-DEK_HAS_WEAK=0")
     assert result(program) == 37
 
 
 @pytest.mark.parametrize("form", ["objects", "archives"])
-def test_libraries_for_speed_link_as_well(form: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("optimize", ["size", "speed"])
+def test_libraries_with_kernels_of_their_own_link_as_well(
+    form: str, optimize: Optimize, tmp_path: Path
+) -> None:
     both = [library("one", 1.0), of_another_version(library("two", 2.0))]
-    assert result(linked(both, tmp_path, ("gcc",), form, ("two", "one"), "speed")) == 37
+    assert result(linked(both, tmp_path, ("gcc",), form, ("two", "one"), optimize)) == 37
 
 
 @pytest.mark.parametrize("optimize", ["size", "speed"])

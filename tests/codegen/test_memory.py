@@ -16,7 +16,6 @@ from support.tools import ROOT, require
 
 from edgekit.codegen.lowering.lower import lower
 from edgekit.codegen.memory.planner import assign
-from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.converters.onnx.reader import convert
 from edgekit.core import target
@@ -31,6 +30,7 @@ from edgekit.core.ops.slice import Slice
 from edgekit.core.ops.transpose import Transpose
 from edgekit.core.passes.simplify import simplify
 from edgekit.core.simulate import random_inputs, run
+from edgekit.core.target import Optimize
 from edgekit.core.types import Array
 from edgekit.onnx_backend import compile_programs
 

@@ -11,8 +11,8 @@ from support.generated import C99, Libraries, compiled
 from support.tools import require
 
 from edgekit.codegen.compilation.objects import section_sizes
-from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.verification.verify import LEVEL
+from edgekit.core.target import Optimize
 
 BARE = (*C99, "-ffreestanding", "-nostdlib", "-I.")
 BOTH = pytest.mark.parametrize("optimize", ["size", "speed"])

@@ -13,7 +13,7 @@ from support.tools import ROOT, require
 
 from edgekit import build
 from edgekit.codegen.compilation import build as building
-from edgekit.codegen.printing.render import Optimize, render
+from edgekit.codegen.printing.render import render
 from edgekit.codegen.program import compile_graph
 from edgekit.core import simulate, target
 from edgekit.core.ir import Graph
@@ -22,6 +22,7 @@ from edgekit.core.ops.concat import Concat
 from edgekit.core.ops.reshape import Reshape
 from edgekit.core.ops.slice import Slice
 from edgekit.core.passes.simplify import simplify
+from edgekit.core.target import Optimize
 from edgekit.core.types import DType
 from edgekit.onnx_backend import compile_programs
 

@@ -9,10 +9,11 @@ from support.tools import require
 
 from edgekit.codegen.compilation.build import generate
 from edgekit.codegen.compilation.publish import write
-from edgekit.codegen.printing.render import Optimize, sources
+from edgekit.codegen.printing.render import sources
 from edgekit.codegen.program import compile_graph
 from edgekit.core import target as targets
 from edgekit.core.ops.dense import Dense
+from edgekit.core.target import Optimize
 
 M4 = ("-mcpu=cortex-m4", "-mthumb")
 
@@ -38,7 +39,7 @@ def test_floats_without_the_unit_are_refused_in_words(
         subprocess.run(
             [*command, name, "-o", "x.o"], cwd=tmp_path, capture_output=True, text=True, check=False
         )
-        for name in sources(files, optimize)
+        for name in sources(files)
     ]
     words = "".join(each.stderr for each in done)
     assert any(each.returncode for each in done) == refused

@@ -16,7 +16,6 @@ from support.tools import require
 import edgekit
 from edgekit.codegen.lowering import row_search
 from edgekit.codegen.memory.sharing import Ports
-from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.core import simulate
 from edgekit.core import target as targets
@@ -27,6 +26,7 @@ from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.pool2d import Pool2d
 from edgekit.core.ops.reshape import Reshape
+from edgekit.core.target import Optimize
 
 TARGETS = ("cortex-m4", "cortex-m55", "wasm32", "aarch64", "x86-64-avx2")
 

@@ -28,7 +28,7 @@ from edgekit.codegen.lowering.row_schedule import (
     schedule,
 )
 from edgekit.codegen.memory.sharing import Ports
-from edgekit.codegen.printing.render import Optimize, render
+from edgekit.codegen.printing.render import render
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.core import simulate
 from edgekit.core import target as targets
@@ -40,6 +40,7 @@ from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.recurrent import Gru
 from edgekit.core.ops.reshape import Reshape
 from edgekit.core.ops.slice import Slice
+from edgekit.core.target import Optimize
 
 HOST = targets.load("host")
 

@@ -10,7 +10,7 @@ from support.tools import ROOT, require_shared
 
 from edgekit import api
 from edgekit.codegen.printing.pointers import arena_lines
-from edgekit.codegen.printing.render import Optimize, render
+from edgekit.codegen.printing.render import render
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.converters.onnx import reader as onnx
 from edgekit.converters.tflite import reader as tflite
@@ -19,6 +19,7 @@ from edgekit.core.builder import Builder
 from edgekit.core.ir import Graph
 from edgekit.core.ops.arithmetic import Add
 from edgekit.core.passes.simplify import simplify
+from edgekit.core.target import Optimize
 from edgekit.core.types import DType, Type
 
 DIGITS = ROOT / "examples" / "digits"

@@ -91,7 +91,7 @@ def test_a_changed_bit_of_any_constant_is_seen(tmp_path: Path) -> None:
     files = library.generate(program, "size", "bin")
     write(files, tmp_path)
     (tmp_path / "main.c").write_text(MAIN)
-    code = [name for name in (*library_sources(files, "size"), "encoder_selftest.c") if name[-2:] == ".c"]
+    code = [name for name in (*library_sources(files), "encoder_selftest.c") if name[-2:] == ".c"]
     subprocess.run([gcc, "-I.", "-O1", "-r", "-o", "code.o", *code, "main.c"], cwd=tmp_path, check=True)
 
     def tested(weights: bytes) -> int:
@@ -131,7 +131,7 @@ def run(graph: Graph, test: SelfTest, folder: Path) -> None:
     program = fit(graph, HOST, "caller", optimize="size")
     files = library.generate(program, "size", test=test)
     write(files, folder)
-    _self_test(program, library_sources(files, "size"), folder, toolchain.find(HOST))
+    _self_test(program, library_sources(files), folder, toolchain.find(HOST))
 
 
 def test_large_outputs_are_summed_so_that_no_element_is_left_out() -> None:

@@ -15,7 +15,6 @@ from support.tools import ROOT
 
 from edgekit.codegen.compilation.build import generate
 from edgekit.codegen.compilation.publish import write
-from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import compile_graph
 from edgekit.converters.onnx.reader import convert
 from edgekit.core import target
@@ -23,6 +22,7 @@ from edgekit.core.builder import Builder
 from edgekit.core.ir import Graph, Source
 from edgekit.core.ops.arithmetic import Add
 from edgekit.core.passes.simplify import simplify
+from edgekit.core.target import Optimize
 from edgekit.core.types import DType, Type
 
 HOST = target.load("host")

@@ -12,7 +12,7 @@ from support.tools import ROOT, require
 from edgekit.codegen.compilation.build import generate
 from edgekit.codegen.compilation.library_objects import library_sources
 from edgekit.codegen.compilation.publish import write
-from edgekit.codegen.printing.render import Optimize, Weights
+from edgekit.codegen.printing.render import Weights
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.converters.onnx.reader import convert
 from edgekit.core import target
@@ -20,6 +20,7 @@ from edgekit.core.builder import Builder
 from edgekit.core.ir import Graph
 from edgekit.core.ops.dense import Dense
 from edgekit.core.passes.simplify import simplify
+from edgekit.core.target import Optimize
 from edgekit.core.types import DType, Type
 
 HOST = target.load("host")
@@ -88,7 +89,7 @@ def test_the_whole_library_may_be_cpp(digits: Program, tmp_path: Path) -> None:
     files = generate(digits, "speed")
     write(files, tmp_path)
     (tmp_path / "main.cpp").write_text(MAIN)
-    sources = [f"-I{ROOT}/examples/digits", "main.cpp", "-x", "c++", *library_sources(files, "speed")]
+    sources = [f"-I{ROOT}/examples/digits", "main.cpp", "-x", "c++", *library_sources(files)]
     compiled(tmp_path, "g++", "-std=c++11", *STRICT, "-I.", *sources, "-o", "user")
     assert run(tmp_path / "user") == "0123456789"
 
@@ -110,7 +111,7 @@ def test_large_weights_are_bytes_for_the_assembler(compiler: str, tmp_path: Path
     write(files, library)
     assert len(files["large_weights.bin"]) >= program.weight_bytes > 1 << 20
     assert len(b"".join(data for name, data in files.items() if name.endswith((".c", ".h", ".S")))) < 1 << 17
-    paths = [f"library/{name}" for name in (*library_sources(files, "size"), "large_selftest.c")]
+    paths = [f"library/{name}" for name in (*library_sources(files), "large_selftest.c")]
     assert "library/large_weights.S" in paths
     (tmp_path / "main.c").write_text(
         '#include "large.h"\n'

@@ -46,7 +46,7 @@ def compiled(
     require(command[0])
     files = generate(program, "speed", weights)
     write(files, folder)
-    names = library_sources(files, "speed")
+    names = library_sources(files)
     done = subprocess.run(
         [*command, *STRICT, "-std=c99", "-O2", "-I.", *options, "-c", *names],
         cwd=folder,

@@ -22,12 +22,12 @@ from edgekit.codegen.compilation.library_objects import library_sources
 from edgekit.codegen.compilation.publish import write
 from edgekit.codegen.memory.sharing import Ports
 from edgekit.codegen.printing import weights_blob
-from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import compile_graph
 from edgekit.core import simulate, target
 from edgekit.core.ir import Graph
 from edgekit.core.ops.dense import Dense
 from edgekit.core.passes.simplify import simplify
+from edgekit.core.target import Optimize
 from edgekit.core.types import Array
 from edgekit.onnx_backend import compile_programs
 
@@ -81,7 +81,7 @@ class Library:
         self.program = compile_graph(graph, HOST, by_pointer=True)
         files = generate(self.program, "speed")
         write(files, folder)
-        names = [*library_sources(files, "speed"), f"{self.program.name}_selftest.c"]
+        names = [*library_sources(files), f"{self.program.name}_selftest.c"]
         compiled(folder, "gcc", *C99, *STRICT, "-O1", "-shared", "-fPIC", "-I.", *names, "-o", "library.so")
         self.code = ctypes.CDLL(str(folder / "library.so"))
         self.blob = (folder / f"{self.program.name}_weights.bin").read_bytes()

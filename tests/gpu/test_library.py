@@ -10,7 +10,7 @@ from support.opencl import opencl
 from support.tools import ROOT, require
 
 from edgekit import api
-from edgekit.codegen.printing.render import Optimize, render
+from edgekit.codegen.printing.render import render
 from edgekit.codegen.program import compile_graph
 from edgekit.core import target
 from edgekit.core.builder import Builder
@@ -23,6 +23,7 @@ from edgekit.core.ops.gather import Gather
 from edgekit.core.ops.rank import ArgExtreme, TopK
 from edgekit.core.ops.reshape import Reshape
 from edgekit.core.ops.softmax import Softmax
+from edgekit.core.target import Optimize
 from edgekit.core.types import DType, Type
 
 _F32 = DType.F32

@@ -224,7 +224,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
     (folder / "main.c").write_text(MAIN)
     gcc = require("gcc")
     sanitized = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
-    names = [*sources(files, "speed"), "main.c"]
+    names = [*sources(files), "main.c"]
     subprocess.run([gcc, *STRICT, *sanitized, *names, "-o", "program", "-ldl"], cwd=folder, check=True)
     library = ["-shared", "-fPIC", str(FAKE), "-o", "libfake.so"]
     subprocess.run([gcc, "-std=c99", *library], cwd=folder, check=True)
@@ -300,7 +300,7 @@ def test_functions_of_the_caller_keep_programs_and_runs_allocate_nothing(
     files = render(compile_graph(tiny(), target.load("opencl")), "speed")
     write(files, tmp_path)
     (tmp_path / "main.c").write_text(KEEPS)
-    names = [*sources(files, "speed"), "main.c"]
+    names = [*sources(files), "main.c"]
     wraps = [f"-Wl,--wrap={name}" for name in ("malloc", "calloc")]
     command = [require("gcc"), "-std=c99", "-g", "-fsanitize=undefined", "-I.", *names, *wraps]
     subprocess.run([*command, "-o", "keeps", "-ldl"], cwd=tmp_path, check=True)
@@ -346,7 +346,7 @@ def test_a_context_of_the_caller_is_used(tmp_path: Path) -> None:
     files = render(compile_graph(tiny(), target.load("opencl")), "speed")
     write(files, tmp_path)
     (tmp_path / "main.c").write_text(OWN)
-    names = [*sources(files, "speed"), "main.c"]
+    names = [*sources(files), "main.c"]
     subprocess.run(
         [require("gcc"), "-std=c99", "-I.", *names, "-o", "own", "-lm", "-ldl"], cwd=tmp_path, check=True
     )

@@ -15,13 +15,14 @@ from edgekit import api
 from edgekit.codegen.compilation.publish import write
 from edgekit.codegen.gpu.plan import GpuPlan, plan
 from edgekit.codegen.gpu.summary import summary
-from edgekit.codegen.printing.render import Optimize, render, sources
+from edgekit.codegen.printing.render import render, sources
 from edgekit.codegen.program import compile_graph
 from edgekit.core import simulate, target
 from edgekit.core.builder import Builder
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ops.activations import Tanh
 from edgekit.core.ops.cumulative import Cumulative
+from edgekit.core.target import Optimize
 from edgekit.core.types import DType, Type
 
 FAKE = Path(__file__).parents[1] / "support" / "fake_opencl.c"
@@ -232,7 +233,7 @@ def _program(folder: Path, main: str, *flags: str) -> Path:
         require("gcc"),
         *strict,
         *flags,
-        *sources(files, "size"),
+        *sources(files),
         "main.c",
         "-o",
         "main",

@@ -16,10 +16,11 @@ from edgekit import api
 from edgekit.codegen.compilation.publish import write
 from edgekit.codegen.gpu.plan import plan
 from edgekit.codegen.gpu.summary import summary
-from edgekit.codegen.printing.render import Optimize, render, sources
+from edgekit.codegen.printing.render import render, sources
 from edgekit.codegen.program import compile_graph
 from edgekit.core import simulate, target
 from edgekit.core.ir import Graph
+from edgekit.core.target import Optimize
 from edgekit.core.types import Array
 
 FAKE = Path(__file__).parents[1] / "support" / "fake_opencl.c"
@@ -135,7 +136,7 @@ def program(graph: Graph, main: str, folder: Path, *flags: str) -> Path:
     (folder / "main.c").write_text(main)
     sanitized = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
     strict = ("-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror", "-I.")
-    names = [*sources(files, "speed"), "main.c", "-o", "main", "-lm", "-ldl"]
+    names = [*sources(files), "main.c", "-o", "main", "-lm", "-ldl"]
     subprocess.run([require("gcc"), *strict, *sanitized, *flags, *names], cwd=folder, check=True)
     return folder / "main"
 

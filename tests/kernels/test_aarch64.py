@@ -11,15 +11,13 @@ from support import integer_families as families
 from support import more_integer_families as more
 from support import rivals
 from support.called import kernels
-from support.generated import units
+from support.generated import written
 from support.integer_bench import Bench, Family, Seeded
 from support.least_weights import least_weights
 from support.tools import require, require_shared
 
 from edgekit.codegen.compilation import toolchain
-from edgekit.codegen.compilation.publish import write
 from edgekit.codegen.execution.driver import Driver
-from edgekit.codegen.printing.render import Optimize, render, sources
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.converters.tflite.reader import convert
 from edgekit.core import simulate
@@ -31,7 +29,7 @@ from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.matmul import MatMul
 from edgekit.core.passes.simplify import simplify
-from edgekit.core.target import Target
+from edgekit.core.target import Optimize, Target
 from edgekit.core.types import Array, DType, Quant, Type
 
 TARGETS = ("aarch64", "aarch64-dotprod", "aarch64-i8mm")
@@ -64,13 +62,9 @@ def load(name: str) -> Target:
 
 
 def drive(programs: Sequence[Program], folder: Path, optimize: Optimize) -> Driver:
-    wanted: dict[str, None] = {}
-    for program in programs:
-        files = render(program, optimize)
-        write({path: data for path, data in files.items() if not (folder / path).exists()}, folder)
-        wanted |= dict.fromkeys(sources(files, optimize))
+    names = written(programs, folder, optimize)
     compiler = toolchain.find(programs[0].target)
-    return Driver(programs, units([*wanted], folder), folder, compiler, [LEVEL[optimize], *STRICT])
+    return Driver(programs, names, folder, compiler, [LEVEL[optimize], *STRICT])
 
 
 def integers(seed: int, count: int) -> Bench:

@@ -15,12 +15,13 @@ from edgekit.codegen.compilation import toolchain
 from edgekit.codegen.compilation.publish import write
 from edgekit.codegen.execution.driver import Driver
 from edgekit.codegen.kernels.pack import pack, stream_size
-from edgekit.codegen.printing.render import Optimize, render, sources
+from edgekit.codegen.printing.render import render, sources
 from edgekit.codegen.program import compile_graph
 from edgekit.core import target as targets
 from edgekit.core.ir import Graph
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
+from edgekit.core.target import Optimize
 from edgekit.core.tiles import occupied, zero_blocks
 from edgekit.core.types import Array, DType
 
@@ -92,7 +93,7 @@ def test_in_webassembly(name: str, tile: tuple[int, int], tmp_path: Path) -> Non
     write(files, tmp_path)
     flags = ["-O2", *program.target.cflags, *boards.STRICT]
     compiler = toolchain.find(program.target)
-    driver = Driver([program], list(sources(files, "speed")), tmp_path, compiler, flags)
+    driver = Driver([program], list(sources(files)), tmp_path, compiler, flags)
     boards.check(program, driver, [inputs])
 
 

@@ -21,7 +21,6 @@ from support.called import kernels
 from support.integer_bench import Bench, Family, Seeded
 from support.tools import require_shared
 
-from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import compile_graph
 from edgekit.converters.tflite.reader import convert
 from edgekit.core import simulate
@@ -32,6 +31,7 @@ from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.slice import Slice
 from edgekit.core.ops.transpose import Transpose
 from edgekit.core.passes.simplify import simplify
+from edgekit.core.target import Optimize
 from edgekit.core.types import DType, Quant
 
 TARGETS = ("cortex-m4", "cortex-m7", "cortex-m33")

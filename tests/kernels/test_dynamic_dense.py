@@ -8,11 +8,11 @@ import pytest
 from support.boards import check, drive, load
 from support.called import kernels
 
-from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import compile_graph
 from edgekit.core import simulate
 from edgekit.core.builder import Builder
 from edgekit.core.ops.dynamic_rows import DynamicDense, QuantizeRows
+from edgekit.core.target import Optimize
 from edgekit.core.types import DType, Type
 
 TARGETS: tuple[tuple[str, str, Optimize, str], ...] = (

@@ -11,13 +11,13 @@ from support.called import kernels
 from support.integer_bench import Bench, Family, Seeded
 from support.tools import require_shared
 
-from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import compile_graph
 from edgekit.converters.tflite.reader import convert
 from edgekit.core import simulate
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
 from edgekit.core.passes.simplify import simplify
+from edgekit.core.target import Optimize
 from edgekit.core.types import DType
 
 COMPILERS = ("zig", "arm-none-eabi-gcc")

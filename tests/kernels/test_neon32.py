@@ -9,15 +9,13 @@ import pytest
 from support import integer_families as families
 from support import rivals
 from support.called import kernels
-from support.generated import units
+from support.generated import written
 from support.integer_bench import Bench, Family, Seeded
 from support.least_weights import least_weights
 from support.tools import require, require_shared
 
 from edgekit.codegen.compilation import toolchain
-from edgekit.codegen.compilation.publish import write
 from edgekit.codegen.execution.driver import Driver
-from edgekit.codegen.printing.render import Optimize, render, sources
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.converters.tflite.reader import convert
 from edgekit.core import simulate
@@ -28,7 +26,7 @@ from edgekit.core.ops.arithmetic import Add
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
 from edgekit.core.passes.simplify import simplify
-from edgekit.core.target import Target
+from edgekit.core.target import Optimize, Target
 from edgekit.core.types import DType, Quant, Type, Value
 
 STRICT = ("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror", "-ffp-contract=off")
@@ -81,10 +79,8 @@ def load() -> Target:
 
 
 def drive(program: Program, folder: Path, optimize: Optimize) -> Driver:
-    files = render(program, optimize)
-    write(files, folder)
     compiler = toolchain.find(program.target)
-    names = units(sources(files, optimize), folder)
+    names = written([program], folder, optimize)
     return Driver([program], names, folder, compiler, [LEVEL[optimize], *STRICT])
 
 

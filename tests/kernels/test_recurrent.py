@@ -6,22 +6,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support import boards, each_target, x86
-from support.generated import units
+from support.generated import written
 from support.integer_bench import Bench, Seeded
 from support.more_integer_families import recurrent_layer
 from support.tools import require, require_module
 
 from edgekit.codegen.compilation import toolchain
-from edgekit.codegen.compilation.publish import write
 from edgekit.codegen.execution.driver import Driver
-from edgekit.codegen.printing.render import Optimize, render, sources
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.core import simulate
 from edgekit.core import target as targets
 from edgekit.core.builder import Builder
 from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.recurrent import Gru, Lstm, Recurrent, Rnn
-from edgekit.core.target import Target
+from edgekit.core.target import Optimize, Target
 from edgekit.core.types import DType, Type
 
 LAYERS: tuple[Recurrent, ...] = (
@@ -87,11 +85,9 @@ def drive(program: Program, folder: Path, optimize: Optimize) -> Driver:
         return x86.drive(program, folder, optimize, (level,))
     if program.target.name.startswith("cortex"):
         return boards.drive(program, folder, optimize, level)
-    files = render(program, optimize)
-    write(files, folder)
     flags = [*x86.STRICT, level, *program.target.cflags]
     return Driver(
-        [program], units(sources(files, optimize), folder), folder, toolchain.find(program.target), flags
+        [program], written([program], folder, optimize), folder, toolchain.find(program.target), flags
     )
 
 

@@ -12,11 +12,11 @@ from support import boards, x86
 from support.called import kernels
 from support.rotary_and_swiglu import FUSED, HALF, SHAPE, DecoderNet, angles, gated, magnitudes
 
-from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import compile_graph
 from edgekit.core import simulate
 from edgekit.core.ir import Graph
 from edgekit.core.ops.arithmetic import Mul
+from edgekit.core.target import Optimize
 
 TARGETS: tuple[tuple[str, Optimize], ...] = (
     ("cortex-m4", "size"),

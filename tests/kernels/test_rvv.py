@@ -12,13 +12,12 @@ from support import more_integer_families as more
 from support import rivals
 from support.called import kernels
 from support.each_target import load
-from support.generated import STRICT, units, written
+from support.generated import STRICT, written
 from support.integer_bench import Bench, Seeded
 from support.tools import require_shared
 
 from edgekit.codegen.compilation import toolchain
 from edgekit.codegen.execution.driver import Driver
-from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.converters.tflite.reader import convert
 from edgekit.core import simulate
@@ -29,7 +28,7 @@ from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.matmul import MatMul
 from edgekit.core.ops.transpose import Transpose
 from edgekit.core.passes.simplify import simplify
-from edgekit.core.target import with_runner
+from edgekit.core.target import Optimize, with_runner
 from edgekit.core.types import Array, DType, Quant, Type
 
 NAME = "riscv64-rvv"
@@ -164,7 +163,7 @@ REAL_KERNELS = {
 
 def build(program: Program, folder: Path, optimize: Optimize, level: str = "-O1") -> Driver:
     """Compiled with strict warnings. Kernels have less code with -Os, and other tiles."""
-    names = units(written([program], folder, optimize), folder)
+    names = written([program], folder, optimize)
     return Driver([program], names, folder, toolchain.find(program.target), [level, *STRICT])
 
 

@@ -9,14 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.called import kernels
-from support.generated import STRICT, units, written
+from support.generated import STRICT, written
 from support.integer_bench import Bench, Seeded
 from support.sme import LENGTHS, LONGER, NAME, build, check, check_reals, load
 
 from edgekit.codegen.compilation import toolchain
 from edgekit.codegen.execution import runner
 from edgekit.codegen.execution.driver import BACKWARDS
-from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import compile_graph
 from edgekit.core import target as targets
 from edgekit.core.ops.arithmetic import Add
@@ -24,7 +23,7 @@ from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.matmul import MatMul
 from edgekit.core.ops.transpose import Transpose
-from edgekit.core.target import with_runner
+from edgekit.core.target import Optimize, with_runner
 from edgekit.core.types import DType, Quant, Type
 
 LEAST_MACS, LEAST_REAL_MACS = 1 << 20, 1 << 18
@@ -331,7 +330,7 @@ def test_what_a_caller_left_in_za_is_saved(tmp_path: Path) -> None:
     bench = Bench(Seeded(6))
     rows(bench)
     program = compile_graph(bench.graph(), load())
-    names = units(written([program], tmp_path, "size"), tmp_path)
+    names = written([program], tmp_path, "size")
     port_x, port_y = program.inputs[0].c, program.outputs[0].c
     text = _CALLER.replace("X0_SIZE", f"{port_x.upper()}_SIZE").replace("Y0_SIZE", f"{port_y.upper()}_SIZE")
     (tmp_path / "caller.c").write_text(text)

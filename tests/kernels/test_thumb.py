@@ -10,11 +10,11 @@ from support.boards import check, drive, load
 from support.integer_bench import Bench, Family, Seeded
 from support.tools import require_shared
 
-from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.converters.tflite.reader import convert
 from edgekit.core import simulate
 from edgekit.core.passes.simplify import simplify
+from edgekit.core.target import Optimize
 
 LEVEL = {"size": "-Os", "speed": "-O3"}
 FAMILIES: tuple[Family, ...] = (

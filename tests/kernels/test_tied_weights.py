@@ -9,12 +9,12 @@ import pytest
 from support import boards, tied_tables, x86
 
 from edgekit.codegen.lowering.tied_weights import RowBlocks, row_blocks
-from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.core import simulate
 from edgekit.core.builder import Builder
 from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.gather import Gather
+from edgekit.core.target import Optimize
 from edgekit.core.types import DType, Type
 
 LOOKUPS = ("gather_rows", "gather_groupwise", "gather_groupwise_symmetric")

@@ -14,7 +14,6 @@ from support.kernel_records import expecting
 from support.tools import require_shared
 
 from edgekit.codegen.execution.driver import Driver
-from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.converters.tflite.reader import convert
 from edgekit.core import simulate
@@ -29,6 +28,7 @@ from edgekit.core.ops.groupwise import DenseGroupwise
 from edgekit.core.ops.layer_norm import RmsNorm
 from edgekit.core.ops.transpose import Transpose
 from edgekit.core.passes.simplify import simplify
+from edgekit.core.target import Optimize
 from edgekit.core.types import Array, DType, Type
 
 TARGETS = ("cortex-m4", "cortex-m7", "cortex-m33")

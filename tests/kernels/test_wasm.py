@@ -10,16 +10,14 @@ from support import integer_families as families
 from support import rivals
 from support.blocks import with_zeros
 from support.edge_families import long_lines
-from support.generated import units
+from support.generated import written
 from support.integer_bench import Bench, Family, Seeded
 from support.more_integer_families import wide_matrices
 from support.tools import require, require_module, require_shared
 
 from edgekit.codegen.compilation import toolchain, wasm
-from edgekit.codegen.compilation.publish import write
 from edgekit.codegen.compilation.wasm import wants_exact
 from edgekit.codegen.execution.driver import Driver
-from edgekit.codegen.printing.render import Optimize, render, sources
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.converters.tflite.reader import convert
 from edgekit.core import simulate
@@ -31,7 +29,7 @@ from edgekit.core.ops.arithmetic import Add
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
 from edgekit.core.passes.simplify import simplify
-from edgekit.core.target import Target
+from edgekit.core.target import Optimize, Target
 from edgekit.core.types import Array, DType, Quant, Type, Value
 
 STRICT = ("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror", "-ffp-contract=off")
@@ -128,10 +126,8 @@ def load(name: str, runner: str = "wasmtime") -> Target:
 
 
 def drive(program: Program, folder: Path, optimize: Optimize) -> Driver:
-    files = render(program, optimize)
-    write(files, folder)
     compiler, flags = toolchain.find(program.target), [LEVEL[optimize], *program.target.cflags, *STRICT]
-    return Driver([program], units(sources(files, optimize), folder), folder, compiler, flags)
+    return Driver([program], written([program], folder, optimize), folder, compiler, flags)
 
 
 def check(program: Program, driver: Driver, samples: Sequence[Mapping[str, Array]]) -> None:

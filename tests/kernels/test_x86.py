@@ -22,7 +22,6 @@ from edgekit.codegen.execution import runner
 from edgekit.codegen.execution.driver import FLAGS
 from edgekit.codegen.kernels.sources import instantiate
 from edgekit.codegen.lowering.lower import lower
-from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import compile_graph
 from edgekit.converters.tflite.reader import convert
 from edgekit.core import simulate
@@ -35,6 +34,7 @@ from edgekit.core.ops.arithmetic import Add, Clip
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
 from edgekit.core.passes.simplify import simplify
+from edgekit.core.target import Optimize
 from edgekit.core.types import DType, Quant, Type, Value
 
 TARGETS = ("x86-64-avx512", "x86-64-avx2")

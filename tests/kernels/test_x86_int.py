@@ -13,7 +13,6 @@ from support.tools import require_shared
 from support.x86 import SANITIZED, called, check, drive, load
 
 from edgekit.codegen.lowering import call_rules
-from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import compile_graph
 from edgekit.converters.tflite.reader import convert
 from edgekit.core import simulate
@@ -23,6 +22,7 @@ from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.matmul import MatMul
 from edgekit.core.ops.pool2d import Pool2d
 from edgekit.core.passes.simplify import simplify
+from edgekit.core.target import Optimize
 from edgekit.core.types import DType
 
 TARGETS = ("x86-64-avx512", "x86-64-avxvnni", "x86-64-avx2")

@@ -32,12 +32,13 @@ from edgekit.codegen.compilation import toolchain
 from edgekit.codegen.execution import runner
 from edgekit.codegen.lowering.compact_weights import fit
 from edgekit.codegen.printing.literal import stored
-from edgekit.codegen.printing.render import Optimize, sources
+from edgekit.codegen.printing.render import sources
 from edgekit.codegen.program import Program
 from edgekit.codegen.verification.selftest import prepare
 from edgekit.core import simulate
 from edgekit.core import target as targets
 from edgekit.core.ir import Graph
+from edgekit.core.target import Optimize
 
 
 @cache
@@ -88,7 +89,7 @@ def test_arduino_rounds_as_it_was_checked(compiler: str, optimize: Optimize, tmp
     program = fit(accumulator(), load("cortex-m7", compiler), optimize=optimize)
     package = made("arduino", program, tmp_path, optimize)
     begin, _, _ = (package / "src/accumulator.c").read_text().partition("/* accumulator:")
-    for path in sources({str(p.relative_to(package / "src")): b"" for p in package.rglob("*.c")}, optimize):
+    for path in sources({str(p.relative_to(package / "src")): b"" for p in package.rglob("*.c")}):
         assert (package / "src" / path).read_text().startswith(begin)
 
     def fused(text: str) -> bool:

@@ -10,7 +10,6 @@ import pytest
 from support.tools import require
 
 from edgekit.codegen.kernels.pack import pack
-from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import compile_graph
 from edgekit.core import simulate
 from edgekit.core import target as targets
@@ -20,6 +19,7 @@ from edgekit.core.ops._linear import Linear
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.quantize import Requantize
+from edgekit.core.target import Optimize
 from edgekit.core.types import Array, DType, Quant, Type, Value
 from edgekit.onnx_backend import compile_programs
 

@@ -14,8 +14,8 @@ from edgekit.codegen.compilation import toolchain
 from edgekit.codegen.compilation.publish import write
 from edgekit.codegen.execution import runner
 from edgekit.codegen.packages import Content, PackageRequest
-from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import Program
+from edgekit.core.target import Optimize
 
 RIGHT = 42  # exit code of a program whose self-test found what it expected
 STRICT = ("-Wall", "-Wextra", "-Werror")

@@ -5,18 +5,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from support.generated import units
+from support.generated import written
 from support.tools import require, require_module
 
 from edgekit.codegen.compilation import toolchain
-from edgekit.codegen.compilation.publish import write
 from edgekit.codegen.execution import runner
 from edgekit.codegen.execution.driver import Driver
-from edgekit.codegen.printing.render import Optimize, render, sources
 from edgekit.codegen.program import Program
 from edgekit.core import simulate
 from edgekit.core import target as targets
-from edgekit.core.target import Target
+from edgekit.core.target import Optimize, Target
 from edgekit.core.types import Array
 
 STRICT = ("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror", "-ffp-contract=off")
@@ -36,9 +34,7 @@ def load(name: str, compiler: str) -> Target:
 def drive(program: Program, folder: Path, optimize: Optimize, level: str) -> Driver:
     """The library in a program that runs it."""
     target, compiler = program.target, toolchain.find(program.target)
-    files = render(program, optimize)
-    write(files, folder)
-    names = units(sources(files, optimize), folder)
+    names = written([program], folder, optimize)
     flags = [level, "-std=c99", *target.cflags, *runner.compile_flags(target)]
     objects = [f"{Path(name).stem}.o" for name in names]
     for name, made in zip(names, objects, strict=True):

@@ -9,7 +9,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from support import x86
-from support.generated import units, written
+from support.generated import written
 from support.tools import require, require_module
 
 from edgekit.codegen.compilation import toolchain
@@ -117,5 +117,5 @@ def drive_all(programs: Sequence[Program], folder: Path, level: Sequence[str] = 
     level = level or (("-O1",) if target.name == "cortex-m55" else UNOPTIMIZED)
     if target.name.startswith("x86"):
         return x86.drive_all(programs, folder, "size", level)
-    names = units(written(programs, folder, "size"), folder)
+    names = written(programs, folder, "size")
     return Driver(programs, names, folder, toolchain.find(target), [*level, *target.cflags])

@@ -14,34 +14,38 @@ from edgekit.codegen.compilation.build import self_tests
 from edgekit.codegen.compilation.publish import write
 from edgekit.codegen.printing.dead_code import without_dead_code
 from edgekit.codegen.printing.literal import restored, stored
-from edgekit.codegen.printing.render import Optimize, render, sources
+from edgekit.codegen.printing.render import render, sources
 from edgekit.codegen.program import Program
 from edgekit.codegen.verification.selftest import RandomInputs, SelfTest, inputs
 from edgekit.core import simulate
 from edgekit.core.ir import Graph
+from edgekit.core.target import Optimize
 from edgekit.core.types import Array
 
 STRICT = ("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror")
+_SHARE = b"#define EK_SHARE_KERNELS 1\n"
 C99 = ("-std=c99", "-ffp-contract=off", "-fno-math-errno")
 
 
-def written(programs: Sequence[Program], folder: Path, optimize: Optimize) -> list[str]:
-    """Write libraries, whose names must differ, into one folder; the names of what is to compile. They share
-    kernels."""
-    names: dict[str, None] = {}
+def written(
+    programs: Sequence[Program], folder: Path, optimize: Optimize, *, share: bool = False
+) -> list[str]:
+    """Write libraries, whose names must differ, into one folder; the names of what is to compile. For size,
+    several share their kernels, and one where that is asked for."""
+    files: dict[str, bytes] = {}
     for program in programs:
-        files = render(program, optimize)
-        write(files, folder)
-        names |= dict.fromkeys(sources(files, optimize))
-    return [*names]
+        files |= render(program, optimize)
+    if optimize == "size" and (share or len(programs) > 1):
+        files = sharing(files)
+    write(files, folder)
+    return sources(files)
 
 
-def units(names: Sequence[str], folder: Path) -> list[str]:
-    """The sources with one file that includes all kernels in their place: each by itself costs the start of a
-    compiler."""
-    kernels = [name for name in names if name.startswith("edgekit/") and name.endswith(".c")]
-    (folder / "kernels.c").write_text("".join(f'#include "{name}"\n' for name in kernels))
-    return [*(name for name in names if name not in kernels), *["kernels.c"][: len(kernels)]]
+def sharing(files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """The files of libraries for size, whose kernels are functions that they share, in kernels.c."""
+    kernels = [path for path in files if path.startswith("edgekit/") and path.endswith(".c")]
+    every = "".join(f'#include "{path}"\n' for path in kernels).encode()
+    return {**files, **{path: _SHARE + files[path] for path in sources(files)}, "kernels.c": every}
 
 
 def compiled(folder: Path, compiler: str, *arguments: str) -> None:
@@ -58,14 +62,13 @@ def compiled(folder: Path, compiler: str, *arguments: str) -> None:
 
 @dataclass(frozen=True)
 class Libraries:
-    """Whole libraries for each way to optimize, side by side in one folder; they share kernels. At `size` one
-    more source, kernels.c, includes these: each of thousands by itself costs the start of a compiler."""
+    """Whole libraries for each way to optimize, side by side in one folder. At `size` they share kernels."""
 
     programs: tuple[Program, ...]
     folder: Mapping[Optimize, Path]
 
     def sources(self, optimize: Optimize) -> list[str]:
-        """All but the kernels that are in kernels.c."""
+        """What is compiled."""
         return sorted(path.name for path in self.folder[optimize].glob("*.c"))
 
 
@@ -83,8 +86,8 @@ def libraries(programs: Sequence[Program], folders: Mapping[Optimize, Path]) -> 
         files: dict[str, bytes] = {}
         for program in programs:
             files |= render(program, optimize, "c") | self_tests(program, tests[program.name])
-        write(without_dead_code(files), folder)
-    units(sorted(f"edgekit/{path.name}" for path in folders["size"].glob("edgekit/*.c")), folders["size"])
+        files = without_dead_code(files)
+        write(sharing(files) if optimize == "size" else files, folder)
     return Libraries(tuple(programs), folders)
 
 
@@ -99,7 +102,7 @@ class Library:
         flags: Sequence[str] = (),
         compiler: str = "gcc",
     ) -> None:
-        names = units(written(programs, folder, optimize), folder)
+        names = written(programs, folder, optimize)
         compiled(folder, compiler, *C99, "-O1", "-shared", "-fPIC", "-I.", *flags, *names, "-o", "library.so")
         self._library = ctypes.CDLL(str(folder / "library.so"))
 

@@ -29,10 +29,10 @@ from support.onnx_cases import Case, cases
 
 from edgekit.codegen.execution.driver import Driver
 from edgekit.codegen.memory import schedule
-from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.core import target as targets
 from edgekit.core.errors import EdgeKitError
+from edgekit.core.target import Optimize
 from edgekit.core.types import Array
 from edgekit.onnx_backend import compile_programs, convert_case, counted
 

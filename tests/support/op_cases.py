@@ -9,18 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from support.generated import units
+from support.generated import written
 from support.kernel_records import expecting
 
 from edgekit.codegen.compilation import toolchain
-from edgekit.codegen.compilation.build import write
 from edgekit.codegen.execution.driver import FLAGS, Driver
-from edgekit.codegen.printing.render import Optimize, render, sources
 from edgekit.codegen.program import compile_graph
 from edgekit.core import target as targets
 from edgekit.core.builder import Builder
 from edgekit.core.ir import Graph
 from edgekit.core.ops import Op, without_elements
+from edgekit.core.target import Optimize
 from edgekit.core.types import Array, DType, Quant, Type, Value, finfo, type_of
 
 
@@ -171,10 +170,8 @@ def run_graph_in_c(
 ) -> dict[str, Array]:
     """The outputs of a graph as it is: nothing is simplified."""
     program = compile_graph(graph, targets.load("host"))
-    files = render(program, optimize)
-    write(files, folder)
     compiler = toolchain.find(targets.load("host"))
-    names = units(sources(files, optimize), folder)
+    names = written([program], folder, optimize)
     compiler.run([*FLAGS, *flags, "-c", *names], folder)
     objects = [f"{Path(name).stem}.o" for name in names]
     links = [flag for flag in flags if flag.startswith(("-fsanitize", "-D"))]

@@ -17,12 +17,12 @@ from edgekit.codegen.compilation import toolchain
 from edgekit.codegen.compilation.build import write
 from edgekit.codegen.compilation.library_objects import compile_objects, measure
 from edgekit.codegen.lowering.compact_weights import fit
-from edgekit.codegen.printing.render import Optimize, render
+from edgekit.codegen.printing.render import render
 from edgekit.codegen.program import Program
 from edgekit.core import target
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
-from edgekit.core.target import Target
+from edgekit.core.target import Optimize, Target
 
 FILE = ROOT / "tests" / "sizes.toml"
 COMMAND = "python scripts/sizes.py"

@@ -6,16 +6,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from support.generated import STRICT, units, written
+from support.generated import STRICT, written
 from support.tools import require, require_module
 
 from edgekit.codegen.compilation import toolchain
 from edgekit.codegen.execution.driver import Driver
-from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import Program
 from edgekit.core import simulate
 from edgekit.core import target as targets
-from edgekit.core.target import Target, with_runner
+from edgekit.core.target import Optimize, Target, with_runner
 from edgekit.core.types import Array
 
 NAME = "aarch64-sme"
@@ -34,7 +33,7 @@ def load(cores: int = 1) -> Target:
 
 def build(program: Program, folder: Path, optimize: Optimize = "size", *level: str) -> Driver:
     """Compiled with strict warnings."""
-    names = units(written([program], folder, optimize), folder)
+    names = written([program], folder, optimize)
     return Driver([program], names, folder, toolchain.find(program.target), [*(level or ("-O1",)), *STRICT])
 
 

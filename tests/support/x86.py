@@ -6,19 +6,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.generated import units, written
+from support.generated import written
 from support.tools import require
 
 from edgekit.codegen.compilation import toolchain
 from edgekit.codegen.execution import runner
 from edgekit.codegen.execution.driver import Driver
-from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import Program
 from edgekit.codegen.verification.selftest import tolerance
 from edgekit.codegen.verification.verify import compare
 from edgekit.core import simulate
 from edgekit.core import target as targets
-from edgekit.core.target import Target
+from edgekit.core.target import Optimize, Target
 from edgekit.core.types import Array
 
 # Where Bochs has no AVX-VNNI: compilers make none of its instructions, those of kernels are replaced.
@@ -73,9 +72,9 @@ def drive(program: Program, folder: Path, optimize: Optimize, level: Sequence[st
 def drive_all(
     programs: Sequence[Program], folder: Path, optimize: Optimize, level: Sequence[str] = ()
 ) -> Driver:
-    """One executable of programs that share kernels, and a processor."""
+    """One executable of programs, and a processor. They share kernels: copies for layers compile slowly."""
     target, level = programs[0].target, level or (LEVEL[optimize],)
-    names = written(programs, folder, optimize)
+    names = written(programs, folder, optimize, share=True)
     if _NO_VNNI in target.cflags:  # its products are those of AVX-512 in other bytes
         for path in folder.rglob("*.[ch]"):
             text = path.read_bytes()
@@ -84,7 +83,7 @@ def drive_all(
     if is_emulated(target):
         level = [word for word in level if word not in SANITIZED]
     flags = [*STRICT, *level, *target.cflags]
-    return Driver(programs, units(names, folder), folder, toolchain.find(target), flags)
+    return Driver(programs, names, folder, toolchain.find(target), flags)
 
 
 def check(program: Program, driver: Driver, samples: Sequence[dict[str, Array]]) -> None:

@@ -8,10 +8,10 @@ import pytest
 from support.tools import require, require_module
 
 from edgekit import api
-from edgekit.codegen.printing.render import Optimize
 from edgekit.core import target as targets
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
+from edgekit.core.target import Optimize
 
 _MAIN = """\
 #include <stdio.h>

@@ -16,11 +16,12 @@ from edgekit.codegen.compilation import build, stack, toolchain
 from edgekit.codegen.compilation.library_objects import FLOATS, compile_objects, measure
 from edgekit.codegen.compilation.publish import write
 from edgekit.codegen.lowering.compact_weights import fit
-from edgekit.codegen.printing.render import Optimize, render
+from edgekit.codegen.printing.render import render
 from edgekit.codegen.program import compile_graph
 from edgekit.codegen.verification.verify import LEVEL
 from edgekit.core import target as targets
 from edgekit.core.ir import Graph
+from edgekit.core.target import Optimize
 from edgekit.reports import results
 
 DIGITS = ROOT / "examples" / "digits"

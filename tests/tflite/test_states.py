@@ -13,13 +13,13 @@ from support.tflite_writer import Operator, constant, model
 from tflite import integer_cases, real_cases
 from tflite.litert import converted, inputs_of, litert_steps, named
 
-from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import compile_graph
 from edgekit.core import ek_file, simulate, target
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
 from edgekit.core.passes import verify
 from edgekit.core.passes.simplify import simplify
+from edgekit.core.target import Optimize
 from edgekit.core.types import Array
 from edgekit.onnx_backend import compile_programs
 

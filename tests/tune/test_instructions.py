@@ -18,11 +18,11 @@ from edgekit.codegen.cost.bench import compiled
 from edgekit.codegen.cost.calibrations import calibrated, calibrations
 from edgekit.codegen.cost.cost_features import work
 from edgekit.codegen.kernels.kernel_files import all_variants
-from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import compile_graph
 from edgekit.core import target as targets
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
+from edgekit.core.target import Optimize
 
 CALIBRATED = calibrated()
 

@@ -34,9 +34,7 @@ static EK_SHARED void EK_FN_run(const int8_t *x, const float *s, const EK_W *w, 
         row.s = s[r];
         ek_s8f32_row(&row);
     }
-    if (p->lo > -EK_INF_f32 || p->hi < EK_INF_f32)
-        for (int32_t i = 0; i < p->rows * p->outputs; i++)
-            y[i] = y[i] < p->lo ? p->lo : y[i] > p->hi ? p->hi : y[i];
+    ek_clamp_each(y, p->rows * p->outputs, p->lo, p->hi);
 }
 
 EK_KERNEL void EK_FN(const int8_t *EK_RESTRICT x, const float *EK_RESTRICT s, const EK_W *EK_RESTRICT w,

@@ -33,7 +33,7 @@ static EK_SHARED void EK_FN_run(const int8_t *x, const float *s, const EK_W *w, 
         row.s0 = s[r];
         ek_s8f32x4_row(&row);
     }
-    ek_mve_clamp_each(y, p->rows * p->outputs, p->lo, p->hi);
+    ek_clamp_each(y, p->rows * p->outputs, p->lo, p->hi);
 }
 
 EK_KERNEL void EK_FN(const int8_t *EK_RESTRICT x, const float *EK_RESTRICT s, const EK_W *EK_RESTRICT w,

@@ -16,7 +16,7 @@ EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
         const int32_t width = p->outputs - o < 4 ? p->outputs - o : 4;
         struct ek_pixels_vfp s = {p->inputs > 0, 1, p->inputs, 0, 0, 0, p->inputs * 4, p->outputs * 4, 1,
             ek_bounds_vfp(p->lo, p->hi), p->lo, p->hi, b + o, {0, 0, 0}};
-        if (!EK_IS_COMPACT && p->rows == 1 && p->outputs % 4 == 0) /* neither pairs of rows nor a rest */
+        if (p->rows == 1 && p->outputs % 4 == 0) /* neither pairs of rows nor a rest */
             ek_f32_dots_vfp(x, w + o * p->inputs, y + o, &s);
         else
             ek_f32_outputs_vfp(x, w + o * p->inputs, y + o, width, p->rows, &s);

@@ -3,12 +3,28 @@
  *
  * Arena of 0 bytes, no plan needs less
  */
+/* Kernels are included: those of one layer for its constant shapes, those of several layers as functions.
+ * Libraries of one program share them where all are compiled with EK_SHARE_KERNELS=1, and edgekit/ as well. */
+#if defined(__GNUC__)
+#define EK_ONCE static inline __attribute__((always_inline, unused))
+#define EK_OFTEN static __attribute__((noinline, unused))
+#define EK_LAYER static __attribute__((noinline))
+#else
+#define EK_ONCE static inline
+#define EK_OFTEN static
+#define EK_LAYER static
+#endif
+#ifndef EK_SHARE_KERNELS
+#define EK_KERNEL EK_OFTEN
+#endif
 #include "accumulator.h"
 #include "accumulator_weights.h"
-#if EK_HAS_WEAK
+#if defined(EK_SHARE_KERNELS) && EK_HAS_WEAK
 #include "edgekit/add_f32.h"
 #include "edgekit/neg_f32.h"
-#else /* libraries cannot share kernels: this one has its own */
+#else
+#undef EK_KERNEL
+#define EK_KERNEL EK_ONCE
 #include "edgekit/add_f32.c"
 #include "edgekit/neg_f32.c"
 #endif
@@ -22,12 +38,24 @@
 #error "edgekit/ is of another build: run `edgekit build MODEL` again, and take all files"
 #endif
 
+/* 1 add, 3, 3 -> 3 */
 static const struct ek_add_f32 add_params = {
     EK_FIELD(n) 3, EK_FIELD(sa) 1, EK_FIELD(sb) 1, EK_FIELD(a0) 0, EK_FIELD(b0) 0, EK_FIELD(y0) 0,
 };
+EK_LAYER void accumulator_add(const float *pa, const float *pb, float *py)
+{
+    ek_add_f32__ref(pa, pb, py, &add_params);
+}
+
+/* 2 neg, 3 -> 3 */
 static const struct ek_neg_f32 neg_params = {
     EK_FIELD(n) 3, EK_FIELD(sa) 1, EK_FIELD(a0) 0, EK_FIELD(y0) 0,
 };
+EK_LAYER void accumulator_neg(const float *pa, float *py)
+{
+    ek_neg_f32__ref(pa, py, &neg_params);
+}
+
 
 void accumulator_reset(struct accumulator_state *state)
 {
@@ -39,8 +67,8 @@ void accumulator_run(const float *x, float *y, struct accumulator_state *state, 
 {
     (void)arena;
     /* 1 add, 3, 3 -> 3 */
-    ek_add_f32__ref(state->s, x, state->s, &add_params);
+    accumulator_add(state->s, x, state->s);
 
     /* 2 neg, 3 -> 3 */
-    ek_neg_f32__ref(state->s, y, &neg_params);
+    accumulator_neg(state->s, y);
 }

@@ -10,15 +10,35 @@
  *    1,024    1,536           4       5   relu_2  f32[1,4,4,24]
  *    1,440    3,072           1       2   relu  f32[1,8,8,12]
  */
+/* Kernels are included: those of one layer for its constant shapes, those of several layers as functions.
+ * Libraries of one program share them where all are compiled with EK_SHARE_KERNELS=1, and edgekit/ as well. */
+#if defined(__GNUC__)
+#define EK_ONCE static inline __attribute__((always_inline, unused))
+#define EK_OFTEN static __attribute__((noinline, unused))
+#define EK_LAYER static __attribute__((noinline))
+#else
+#define EK_ONCE static inline
+#define EK_OFTEN static
+#define EK_LAYER static
+#endif
+#ifndef EK_SHARE_KERNELS
+#define EK_KERNEL EK_OFTEN
+#endif
 #include "digits.h"
 #include "digits_weights.h"
-#if EK_HAS_WEAK
+#if defined(EK_SHARE_KERNELS) && EK_HAS_WEAK
 #include "edgekit/conv2d_f32.h"
 #include "edgekit/dense_f32.h"
 #include "edgekit/depthwise2d_f32.h"
 #include "edgekit/maxpool2d_f32.h"
 #include "edgekit/softmax_f32.h"
-#else /* libraries cannot share kernels: this one has its own */
+#else
+#undef EK_COMPACT
+#undef EK_INLINE
+#undef EK_KERNEL
+#define EK_COMPACT EK_ONCE
+#define EK_INLINE EK_ONCE
+#define EK_KERNEL EK_ONCE
 #include "edgekit/conv2d_f32.c"
 #include "edgekit/dense_f32.c"
 #include "edgekit/depthwise2d_f32.c"
@@ -38,12 +58,19 @@
 #error "edgekit/ is of another build: run `edgekit build digits.onnx` again, and take all files"
 #endif
 
+/* 1 node_conv2d: depthwise2d 3x3 + relu, 8x8x1 -> 8x8x12, 6,912 MACs */
 static const struct ek_depthwise2d_f32 node_conv2d_params = {
     EK_FIELD(batch) 1, EK_FIELD(in_h) 8, EK_FIELD(in_w) 8, EK_FIELD(in_c) 1,
     EK_FIELD(out_h) 8, EK_FIELD(out_w) 8, EK_FIELD(out_c) 12, EK_FIELD(k_h) 3, EK_FIELD(k_w) 3,
     EK_FIELD(stride_h) 1, EK_FIELD(stride_w) 1, EK_FIELD(pad_top) 1, EK_FIELD(pad_left) 1,
     EK_FIELD(dilation_h) 1, EK_FIELD(dilation_w) 1, EK_FIELD(lo) 0.0f, EK_FIELD(hi) EK_INF_f32,
 };
+EK_LAYER void digits_node_conv2d(const float *x, float *y)
+{
+    ek_depthwise2d_f32__ref(x, digits_0_0_weight, digits_val_5, y, &node_conv2d_params);
+}
+
+/* 2 node_conv2d_1: conv2d 3x3 + relu, 8x8x12 -> 8x8x16, 110,592 MACs */
 static const struct ek_conv2d_f32 node_conv2d_1_params = {
     EK_FIELD(batch) 1, EK_FIELD(in_h) 8, EK_FIELD(in_w) 8, EK_FIELD(in_c) 12,
     EK_FIELD(step_h) 96, EK_FIELD(step_w) 12, EK_FIELD(step_c) 1,
@@ -52,12 +79,24 @@ static const struct ek_conv2d_f32 node_conv2d_1_params = {
     EK_FIELD(dilation_h) 1, EK_FIELD(dilation_w) 1,
     EK_FIELD(groups) 1, EK_FIELD(lo) 0.0f, EK_FIELD(hi) EK_INF_f32,
 };
+EK_LAYER void digits_node_conv2d_1(const float *x, float *y)
+{
+    ek_conv2d_f32__ref(x, digits_0_3_weight, digits_val_18, y, &node_conv2d_1_params);
+}
+
+/* 3 node_max_pool2d: maxpool2d 2x2 s2, 8x8x16 -> 4x4x16 */
 static const struct ek_maxpool2d_f32 node_max_pool2d_params = {
     EK_FIELD(batch) 1, EK_FIELD(in_h) 8, EK_FIELD(in_w) 8, EK_FIELD(channels) 16,
     EK_FIELD(out_h) 4, EK_FIELD(out_w) 4, EK_FIELD(k_h) 2, EK_FIELD(k_w) 2,
     EK_FIELD(stride_h) 2, EK_FIELD(stride_w) 2, EK_FIELD(pad_top) 0, EK_FIELD(pad_left) 0,
     EK_FIELD(dilation_h) 1, EK_FIELD(dilation_w) 1, EK_FIELD(start) -EK_INF_f32,
 };
+EK_LAYER void digits_node_max_pool2d(const float *x, float *y)
+{
+    ek_maxpool2d_f32__ref(x, y, &node_max_pool2d_params);
+}
+
+/* 4 node_conv2d_2: conv2d 3x3 + relu, 4x4x16 -> 4x4x24, 55,296 MACs */
 static const struct ek_conv2d_f32 node_conv2d_2_params = {
     EK_FIELD(batch) 1, EK_FIELD(in_h) 4, EK_FIELD(in_w) 4, EK_FIELD(in_c) 16,
     EK_FIELD(step_h) 64, EK_FIELD(step_w) 16, EK_FIELD(step_c) 1,
@@ -66,46 +105,69 @@ static const struct ek_conv2d_f32 node_conv2d_2_params = {
     EK_FIELD(dilation_h) 1, EK_FIELD(dilation_w) 1,
     EK_FIELD(groups) 1, EK_FIELD(lo) 0.0f, EK_FIELD(hi) EK_INF_f32,
 };
+EK_LAYER void digits_node_conv2d_2(const float *x, float *y)
+{
+    ek_conv2d_f32__ref(x, digits_0_7_weight, digits_val_30, y, &node_conv2d_2_params);
+}
+
+/* 5 node_max_pool2d_1: maxpool2d 2x2 s2, 4x4x24 -> 2x2x24 */
 static const struct ek_maxpool2d_f32 node_max_pool2d_1_params = {
     EK_FIELD(batch) 1, EK_FIELD(in_h) 4, EK_FIELD(in_w) 4, EK_FIELD(channels) 24,
     EK_FIELD(out_h) 2, EK_FIELD(out_w) 2, EK_FIELD(k_h) 2, EK_FIELD(k_w) 2,
     EK_FIELD(stride_h) 2, EK_FIELD(stride_w) 2, EK_FIELD(pad_top) 0, EK_FIELD(pad_left) 0,
     EK_FIELD(dilation_h) 1, EK_FIELD(dilation_w) 1, EK_FIELD(start) -EK_INF_f32,
 };
+EK_LAYER void digits_node_max_pool2d_1(const float *x, float *y)
+{
+    ek_maxpool2d_f32__ref(x, y, &node_max_pool2d_1_params);
+}
+
+/* 6 node_linear: dense, 96 -> 10, 960 MACs */
 static const struct ek_dense_f32 node_linear_params = {
     EK_FIELD(rows) 1, EK_FIELD(inputs) 96, EK_FIELD(outputs) 10, EK_FIELD(lo) -EK_INF_f32,
     EK_FIELD(hi) EK_INF_f32,
 };
+EK_LAYER void digits_node_linear(const float *x, float *y)
+{
+    ek_dense_f32__ref(x, digits_0_13_weight, digits_0_13_bias, y, &node_linear_params);
+}
+
+/* 7 node_softmax: softmax, 10 -> 10 */
 static const struct ek_softmax_f32 node_softmax_params = {
     EK_FIELD(rows) 1, EK_FIELD(n) 10,
 };
+EK_LAYER void digits_node_softmax(const float *x, float *y)
+{
+    ek_softmax_f32__ref(x, y, &node_softmax_params);
+}
+
 
 void digits_run(const float *x, float *y, void *arena)
 {
     /* 1 node_conv2d: depthwise2d 3x3 + relu, 8x8x1 -> 8x8x12, 6,912 MACs */
     float *const relu = EK_AT(float, arena, 1440);
-    ek_depthwise2d_f32__ref(x, digits_0_0_weight, digits_val_5, relu, &node_conv2d_params);
+    digits_node_conv2d(x, relu);
 
     /* 2 node_conv2d_1: conv2d 3x3 + relu, 8x8x12 -> 8x8x16, 110,592 MACs */
     float *const relu_1 = EK_AT(float, arena, 0);
-    ek_conv2d_f32__ref(relu, digits_0_3_weight, digits_val_18, relu_1, &node_conv2d_1_params);
+    digits_node_conv2d_1(relu, relu_1);
 
     /* 3 node_max_pool2d: maxpool2d 2x2 s2, 8x8x16 -> 4x4x16 */
     float *const node_max_pool2d = EK_AT(float, arena, 0);
-    ek_maxpool2d_f32__ref(relu_1, node_max_pool2d, &node_max_pool2d_params);
+    digits_node_max_pool2d(relu_1, node_max_pool2d);
 
     /* 4 node_conv2d_2: conv2d 3x3 + relu, 4x4x16 -> 4x4x24, 55,296 MACs */
     float *const relu_2 = EK_AT(float, arena, 1024);
-    ek_conv2d_f32__ref(node_max_pool2d, digits_0_7_weight, digits_val_30, relu_2, &node_conv2d_2_params);
+    digits_node_conv2d_2(node_max_pool2d, relu_2);
 
     /* 5 node_max_pool2d_1: maxpool2d 2x2 s2, 4x4x24 -> 2x2x24 */
     float *const node_max_pool2d_1 = EK_AT(float, arena, 0);
-    ek_maxpool2d_f32__ref(relu_2, node_max_pool2d_1, &node_max_pool2d_1_params);
+    digits_node_max_pool2d_1(relu_2, node_max_pool2d_1);
 
     /* 6 node_linear: dense, 96 -> 10, 960 MACs */
     float *const linear = EK_AT(float, arena, 0);
-    ek_dense_f32__ref(node_max_pool2d_1, digits_0_13_weight, digits_0_13_bias, linear, &node_linear_params);
+    digits_node_linear(node_max_pool2d_1, linear);
 
     /* 7 node_softmax: softmax, 10 -> 10 */
-    ek_softmax_f32__ref(linear, y, &node_softmax_params);
+    digits_node_softmax(linear, y);
 }

@@ -14,6 +14,7 @@
 #define EDGEKIT_DYNAMIC_ROWS_DSP_H
 
 #include "edgekit/simd/cortex_m/assembly.h"
+#include "edgekit/simd/cortex_m/clamp_each.h"
 #include "edgekit/types.h"
 
 struct ek_dynamic_row {

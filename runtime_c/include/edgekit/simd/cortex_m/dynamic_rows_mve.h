@@ -11,6 +11,7 @@
 #define EDGEKIT_DYNAMIC_ROWS_MVE_H
 
 #include "edgekit/simd/cortex_m/assembly.h"
+#include "edgekit/simd/cortex_m/clamp_each.h"
 #include "edgekit/simd/cortex_m/mve.h"
 #include "edgekit/types.h"
 
@@ -40,17 +41,6 @@ static inline const int8_t *ek_mve_whole_row(const int8_t *x, int32_t inputs, in
     ek_mve_copy(copy, x, inputs);
     ek_mve_fill(copy + inputs, 0, whole - inputs);
     return copy;
-}
-
-/* Numbers within limits, one by one: vectors, which compilers would make, take subnormal numbers for 0. */
-static inline void ek_mve_clamp_each(float *y, const int32_t n, const float lo, const float hi)
-{
-    if (lo > -EK_INF_f32 || hi < EK_INF_f32)
-        for (int32_t i = 0; i < n; i++) {
-            float v = y[i];
-            __asm volatile("" : "+t"(v));
-            y[i] = v < lo ? lo : v > hi ? hi : v;
-        }
 }
 
 /* Inputs of a block. */
