@@ -9,7 +9,7 @@ from itertools import islice
 
 import numpy as np
 
-from edgekit.core.ir import Graph, MeasuredTensor
+from edgekit.core.ir import Graph, MeasuredTensor, RemovedWork
 from edgekit.core.notebook import Number, card
 from edgekit.core.passes.int16_outputs import has_fraction
 from edgekit.core.progress import Progress
@@ -87,6 +87,7 @@ class Quantization:
     speedup: float = math.nan  # how many times as long all layers would take in floats
     states_before: int = 0  # bytes of a stream
     states_after: int = 0
+    removed: RemovedWork | None = None  # channels of which integers leave a constant
 
     @property
     def sqnr_db(self) -> float:
@@ -179,6 +180,7 @@ def describe(
         speedup=settings.costs.speedup(made) if settings.is_calibrated else math.nan,
         states_before=states[0],
         states_after=states[1],
+        removed=made.source.removed if made.source.removed != graph.source.removed else None,
     )
 
 

@@ -9,6 +9,7 @@ from itertools import islice
 
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
+from edgekit.core.passes.channels import dead_channels
 from edgekit.core.progress import Progress
 from edgekit.core.simulate import check_work
 from edgekit.core.types import Array
@@ -88,7 +89,7 @@ def _quantize(
     if found is not plain:
         unseen = known.unseen(search.formats(found.levels), _UNSEEN)
     closed = opened.closed(found.trial.quantized)
-    made = bring_integers_out(closed.graph, settings.io)
+    made = _without_dead_channels(bring_integers_out(closed.graph, settings.io))
     report = describe(known.graph, settings, known.measure, found, made, known.methods, fitting(graph))
     if found is not plain:
         report = replace(report, mixed=mixed_precision(search, plain, found))
@@ -110,6 +111,15 @@ def _quantize(
         inputs=inputs,
     )
     return closed, made, report
+
+
+def _without_dead_channels(graph: Graph) -> Graph:
+    """Channels that are below half a step of their tensor are constant, and nothing depends on them."""
+    smaller = dead_channels(graph)
+    if smaller is graph:
+        return graph
+    macs = sum(node.op.macs(*map(graph.type, node.inputs)) for node in graph.nodes)
+    return replace(smaller, source=replace(smaller.source, float_macs=macs))
 
 
 def _with_better_formats(

@@ -64,8 +64,11 @@ class FormatCosts:
         return sum(self.node(graph, node, "f32") for node in graph.nodes if not is_conversion(node))
 
     def speedup(self, graph: Graph) -> float:
-        """How many times as long the layers of a graph would take in floats."""
-        return self.float_run(graph) / max(self.run(graph), 1.0)
+        """How many times as long the layers of a graph would take in floats, with the channels that were
+        removed because they are constant as integers."""
+        macs = sum(work(graph, node)[0] for node in graph.nodes)
+        more = graph.source.float_macs / macs if graph.source.float_macs and macs else 1.0
+        return more * self.float_run(graph) / max(self.run(graph), 1.0)
 
     def node(self, graph: Graph, node: Node, format: str = "") -> float:
         """What one node takes, in the format that it has, or in another one."""

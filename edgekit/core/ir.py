@@ -100,7 +100,7 @@ class RemovedChannels:
 
 @dataclass(frozen=True)
 class RemovedWork:
-    """The dead channels that were removed from a model when it was read."""
+    """The dead channels that were removed from a model when it was read or quantized."""
 
     layers: tuple[RemovedChannels, ...]
     macs_before: int  # of the whole model
@@ -136,6 +136,8 @@ class Source:
     measured: tuple[MeasuredTensor, ...] = ()
     machine: str = ""  # the class of machines that formats of layers were chosen for
     removed: RemovedWork | None = field(default=None, metadata={"json": False})  # reports have it themselves
+    # Multiply-accumulates before channels were removed that are constant as integers; 0: none were.
+    float_macs: int = field(default=0, metadata={"json": False})
 
 
 @dataclass(frozen=True)

@@ -144,7 +144,7 @@ def conversion(found: Conversion) -> list[str]:
 
 
 def removed(found: RemovedWork | None, *, verbose: bool = False) -> list[tuple[str, str]]:
-    """Dead channels that went when the model was read, and the layers that had most of their work."""
+    """Dead channels that went, and the layers that had most of their work."""
     if found is None:
         return []
     layers = [
@@ -195,6 +195,7 @@ def quantization(file: str, found: Quantization) -> list[str]:
         share = found.states_after / max(found.states_before, 1)
         before = size(found.states_before)
         rows.append(("states", f"{size(found.states_after)} for each stream, {share:.0%} of {before}"))
+    rows += removed(found.removed)
     if found.calibrate:
         use = "steps of one stream" if found.states_before else f"{found.held_out} of them held out"
         if found.measured < found.held_out:
