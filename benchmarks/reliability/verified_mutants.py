@@ -155,18 +155,14 @@ class Library:
             "right",
         )
         (self.folder / file).write_text(text)
-        # What a header changes is everywhere; other objects stay.
-        files = self.files if file.endswith(".h") else {file: b""}
         try:
-            return (
-                self._verified(result) if self._compiles(files) else replace(result, verdict="not compiled")
-            )
+            return self._verified(result) if self._compiles() else replace(result, verdict="not compiled")
         finally:
             write(self.files | self.compiled, self.folder)
 
-    def _compiles(self, files: Mapping[str, bytes]) -> bool:
+    def _compiles(self) -> bool:
         try:
-            compile_objects(self.program, files, self.folder, self.compiler, "size")
+            compile_objects(self.program, self.files, self.folder, self.compiler, "size")
         except EdgeKitError:
             return False
         return True

@@ -1,8 +1,8 @@
 """Bytes of code where no compiler is at hand: estimated from libraries that were compiled elsewhere.
 
 The tables in targets/costs (benchmarks/code_sizes.py) say what each function of a kernel took, where it is
-specialised for one layer, and where it is not. The functions of a library are
-found in its text, from its run function on."""
+specialised for one layer, and where it is not. The functions of a library are found in its text, from its run
+function on."""
 
 from __future__ import annotations
 

