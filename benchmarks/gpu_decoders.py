@@ -9,11 +9,12 @@ from pathlib import Path
 
 from benchmarks.llama_cpp import FORMATS, SIZES, best, graphs, ours, tokens, write_folder
 from edgekit.codegen.compilation import toolchain
+from edgekit.codegen.compilation.library_objects import library_sources
 from edgekit.codegen.compilation.publish import write
 from edgekit.codegen.entries import with_entries
 from edgekit.codegen.execution.driver import FLAGS
 from edgekit.codegen.gpu.plan import plan
-from edgekit.codegen.printing.render import render, sources
+from edgekit.codegen.printing.render import render
 from edgekit.codegen.program import compile_graph
 from edgekit.core import target as targets
 from edgekit.core.ir import Graph
@@ -67,7 +68,7 @@ def _library(both: tuple[Graph, Graph], folder: Path) -> ctypes.CDLL:
     files = render(with_entries(compile_graph(both[0], target), {"prefill": both[1]}), "speed")
     write(files, folder)
     (folder / "main.c").write_text(_LIBRARY)
-    names = [name for name in sources(files) if not name.endswith("_selftest.c")]
+    names = library_sources(files)
     flags = [*FLAGS, "-O1", *target.cflags, "-shared", "-fPIC"]  # of what the CPU does, nothing is measured
     toolchain.find(target).run([*flags, *names, "main.c", "-o", "net.so", "-lm", "-ldl"], folder)
     library = ctypes.CDLL(str(folder / "net.so"))

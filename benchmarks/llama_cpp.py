@@ -26,11 +26,12 @@ import numpy as np
 from benchmarks.results import busy, machine, table, write_section
 from edgekit import api
 from edgekit.codegen.compilation import toolchain
+from edgekit.codegen.compilation.library_objects import library_sources
 from edgekit.codegen.compilation.publish import write
 from edgekit.codegen.entries import with_entries
 from edgekit.codegen.execution.driver import FLAGS
 from edgekit.codegen.lowering.compact_weights import fit
-from edgekit.codegen.printing.render import render, sources
+from edgekit.codegen.printing.render import render
 from edgekit.core import target as targets
 from edgekit.core.ir import Graph
 from edgekit.core.types import Array
@@ -191,7 +192,7 @@ def edgekit(both: tuple[Graph, Graph], target_name: str, threads: int, folder: P
     several["begin"] = f"ek_threads_start(&threads, {threads}) == {threads}"
     words = several if threads > 1 else {"run": "run", "pool": "", "threads": "", "begin": "1"}
     (folder / "main.c").write_text(_LIBRARY.format(**words))
-    names = [name for name in sources(files) if not name.endswith("_selftest.c")]
+    names = library_sources(files)
     flags = [*FLAGS, "-O3", *target.cflags, "-pthread", "-shared", "-fPIC"]
     toolchain.find(target).run([*flags, *names, "main.c", "-o", "net.so"], folder)
     library = ctypes.CDLL(str(folder / "net.so"))

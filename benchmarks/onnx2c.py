@@ -27,8 +27,8 @@ from support.tflite_to_onnx import translate
 from benchmarks.results import machine, table, write_section
 from edgekit import api
 from edgekit.codegen.compilation.build import generate
+from edgekit.codegen.compilation.library_objects import library_sources
 from edgekit.codegen.compilation.publish import write
-from edgekit.codegen.printing.render import sources
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.converters.onnx.reader import convert
 from edgekit.core import target
@@ -118,11 +118,10 @@ def library(graph: Graph, name: str, folder: Path, position: int) -> tuple[Progr
     files = generate(program, "speed")
     write(files, folder / name)
     objects = []
-    for source in sources(files):
-        if not source.endswith("_selftest.c"):
-            objects.append(f"{name}/{Path(source).name}.o")
-            flags = ["-O3", "-ffp-contract=off", f"-I{name}"]
-            _gcc(folder, [*flags, "-c", f"{name}/{source}", "-o", objects[-1]])
+    for source in library_sources(files):
+        objects.append(f"{name}/{Path(source).name}.o")
+        flags = ["-O3", "-ffp-contract=off", f"-I{name}"]
+        _gcc(folder, [*flags, "-c", f"{name}/{source}", "-o", objects[-1]])
     is_float = program.inputs[0].type.dtype.is_float
     ends = f"x, outputs[{position}]" if is_float else "bytes, byte_outputs"
     prototype = f'#include "{name}/{name}.h"'

@@ -23,10 +23,10 @@ from benchmarks.x86_networks import TINY, Network, networks
 from benchmarks.x86_peers import Run, peers, versions
 from edgekit import api
 from edgekit.codegen.compilation.build import generate
+from edgekit.codegen.compilation.library_objects import library_sources
 from edgekit.codegen.compilation.publish import write
 from edgekit.codegen.compilation.toolchain import find
 from edgekit.codegen.execution.driver import FLAGS
-from edgekit.codegen.printing.render import sources
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.core import target
 from edgekit.core.ir import Graph
@@ -106,7 +106,7 @@ def library(
     program = compile_graph(graph.with_name("net"), native)
     files = generate(program, "speed")
     write(files, folder)
-    names = [name for name in sources(files) if not name.endswith("_selftest.c")]
+    names = library_sources(files)
     flags = [*FLAGS, "-O3", *program.target.cflags, "-shared", "-fPIC"]
     if threads > 1:
         (folder / "pool.c").write_text(_POOL)

@@ -312,10 +312,9 @@ def compile_graph(
     by_pointer: bool = False,
 ) -> Program:
     """Lower a graph for a target. Inputs and outputs are the caller's, or part of the arena; with rows the
-    input arrives row by row, and the arena has a ring of them. The weights
-    of some layers have limits: see compact_weights.py. What is
-    `beside` it in a library has constants that it shares, and the first of these has its states. Constants
-    are linked, or given to each run `by_pointer`."""
+    input arrives row by row, and the arena has a ring of them. The weights of some layers have limits: see
+    compact_weights.py. What is `beside` it in a library has constants that it shares, and the first of these
+    has its states. Constants are linked, or given to each run `by_pointer`."""
     if target.gpu:  # whose kernels know no integer weights among floats, and no 16 bits
         graph = with_int8_outputs(widened_weights(graph, only_integers=True))
     calls = [line.call for program in beside for line in program.lines]

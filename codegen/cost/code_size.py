@@ -95,17 +95,18 @@ def table(name: str, core: str, optimize: Optimize) -> Mapping[str, Any]:
 
 
 def uses(program: Program, texts: Mapping[str, bytes], optimize: Optimize) -> Uses:
-    """What is in the files of a library. Equal layers, of which one has the code for all, are one. Code for
-    speed has parts of a kernel in one function for several layers, code for size all of it or nothing."""
+    """What is in the files of a library. Equal layers, which share code, count once. In code for speed the
+    layers of a kernel share some of its helpers; in code for size all of it, or nothing."""
     calls = _calls(text.decode() for name, text in texts.items() if name.endswith((".c", ".h")))
     functions = layer_functions(program)
     lines = [line for line in program.lines if functions[line.c].c == line.c]
     layers = tuple(line.kernel.function for line in lines)
-    own = specialised(program, optimize)
-    several = [line.kernel.function for line in lines if line.kernel.name not in own]
     if optimize == "speed":
-        several = [kernel for kernel in layers if layers.count(kernel) > 1]
-    often = tuple(sorted({*several}))
+        several = {kernel for kernel in layers if layers.count(kernel) > 1}
+    else:
+        own = specialised(program, optimize)
+        several = {line.kernel.function for line in lines if line.kernel.name not in own}
+    often = tuple(sorted(several))
     users: dict[str, list[str]] = {}
     for line in lines:
         for name in _reached(calls, f"{program.name}_{line.c}", line.kernel.symbol):

@@ -70,8 +70,8 @@ class RowSearch:
         return RowSearch(ChainFinder(graph, in_row_order(without_renaming(graph, layers)), target, ports))
 
     def least(self, share: float | None = None) -> RowPlan:
-        """The plan with the lowest peak that can be had for so many more instructions, and else with as few
-        as there are."""
+        """The plan with the lowest peak within so many more instructions; if there is none, the one with the
+        fewest."""
         return self._best((INSTRUCTION_BUDGET if share is None else share) * self._total)
 
     def within(self, peak: int) -> RowPlan | None:

@@ -20,7 +20,7 @@ def check(target: Target) -> None:
 
 
 def make(request: PackageRequest) -> Package:
-    """The library. The model includes its kernels, so that they are not compiled by themselves."""
+    """The library. The model's source includes its kernels: they are not compiled separately."""
     files = {f"src/{path}": data for path, data in _board.library(request).items()}
     files |= {
         "library.json": (json.dumps(_manifest(request), indent=2) + "\n").encode(),

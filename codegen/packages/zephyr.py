@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from edgekit.codegen.compilation.library_objects import library_sources
 from edgekit.codegen.packages import Package, PackageRequest, _board
-from edgekit.codegen.printing.render import sources
 from edgekit.core.target import Target
 
 HELPERS: tuple[str, ...] = ()
@@ -17,7 +17,7 @@ def check(target: Target) -> None:
 
 def make(request: PackageRequest) -> Package:
     files = _board.library(request)
-    compiled = [path for path in sources(files) if not path.endswith("_selftest.c")]
+    compiled = library_sources(files)
     files |= _board.example(request) | {
         "zephyr/module.yml": _board.render(request, "module.yml.j2"),
         "zephyr/CMakeLists.txt": _board.render(request, "zephyr.cmake.j2", compiled=compiled),

@@ -1,10 +1,8 @@
-"""How the source of a model includes its kernels: specialised for a layer, or as functions of several.
+"""How the model's source includes its kernels: specialised for each layer, or as functions.
 
-Code for speed has kernels specialised for the shapes of each layer. Code for size has those that one layer
-calls specialised, as compilers drop the cases that it does not take, and functions of those that several
-call. Where kernels have a case for each shape of block, copies for the layers take less than a function of
-all cases: targets say up to how many layers. CPU segments and further entries of a library share
-functions with its model, whose source includes those of all.
+Code for speed has all kernels specialised. In code for size a kernel is specialised for each of its layers if
+these are at most `Target.copies`, since compilers then drop the code for other shapes; a kernel with more
+layers is a function. The entries and CPU segments of a library share the kernel functions of its main source.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ from edgekit.core.target import Optimize
 
 
 def are_shared(program: Program, optimize: Optimize) -> bool:
-    """Are its kernels functions that several sources of its library call?"""
+    """Do several sources of the library call the same kernel functions?"""
     return optimize == "size" and bool(program.within or program.entries or program.segments)
 
 

@@ -68,8 +68,7 @@ class Target:
     # Without an operating system: start and size of the memory for code, and of that for data, on the board
     # that runs programs here; in front of them that for vectors, where it is not where the code is.
     board: tuple[str, ...] = ()
-    # A kernel that so many layers call, or fewer, takes less code specialised for each than as one function.
-    copies: int = 5
+    copies: int = 5  # in code for size, the most layers that a kernel is specialised for: kernel_forms.py
     # opencl: libraries have a path for GPUs, too; webgpu: npm packages have one
     gpu: str = ""
     cores: int = 1  # layers are split into so many parts at most, for libraries that run on several cores

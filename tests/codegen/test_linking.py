@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.generated import STRICT
+from support.generated import STRICT, kernel_sources
 from support.tools import require
 
 from edgekit.codegen.compilation.publish import write
@@ -80,14 +80,14 @@ def linked(
     optimize: Optimize = "size",
     *flags: str,
 ) -> Path:
-    """A program that uses both libraries, each compiled by itself, with its kernels if they are shared."""
+    """A program that uses both libraries, which are compiled separately, with their kernels if shared."""
     parts: dict[str, list[str]] = {}
     for program in programs:
         files = render(program, optimize)
         write(files, folder / program.name)
         parts[program.name] = []
-        kernels = [path for path in files if path.startswith("edgekit/") and path.endswith(".c")]
-        for k, name in enumerate([*sources(files), *(kernels if SHARED in flags else [])]):
+        shared = kernel_sources(files) if SHARED in flags else []
+        for k, name in enumerate([*sources(files), *shared]):
             made = f"{program.name}_{k}.o"
             run(
                 [*compiler, *STRICT, "-std=c99", "-Os", *flags, "-c", f"{program.name}/{name}", "-o", made],

@@ -68,21 +68,38 @@ def run(program: Path) -> str:
     return subprocess.run([program], capture_output=True, text=True, check=True).stdout
 
 
+def built_by_cmake(
+    digits: Program, optimize: Optimize, weights: Weights, folder: Path, *options: str
+) -> Path:
+    """A program in C++ that uses the library, from its CMakeLists.txt."""
+    require("gcc")
+    require("g++")
+    write(generate(digits, optimize, weights), folder / "library")
+    (folder / "main.cpp").write_text(MAIN)
+    (folder / "CMakeLists.txt").write_text(CMAKE.format(samples=ROOT / "examples" / "digits"))
+    cmake = require("cmake")
+    for step in (["-S", ".", "-B", "build", *options], ["--build", "build"]):
+        done = subprocess.run([cmake, *step], cwd=folder, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+    return folder / "build" / "user"
+
+
 @BOTH
 @pytest.mark.parametrize("weights", ["c", "bin"])
 def test_cmake_builds_a_library_and_cpp_uses_it(
     digits: Program, optimize: Optimize, weights: Weights, tmp_path: Path
 ) -> None:
-    require("gcc")
-    require("g++")
-    write(generate(digits, optimize, weights), tmp_path / "library")
-    (tmp_path / "main.cpp").write_text(MAIN)
-    (tmp_path / "CMakeLists.txt").write_text(CMAKE.format(samples=ROOT / "examples" / "digits"))
-    cmake = require("cmake")
-    for step in (["-S", ".", "-B", "build"], ["--build", "build"]):
-        done = subprocess.run([cmake, *step], cwd=tmp_path, capture_output=True, text=True)
-        assert done.returncode == 0, done.stdout + done.stderr
-    assert run(tmp_path / "build" / "user") == "0123456789"
+    assert run(built_by_cmake(digits, optimize, weights, tmp_path)) == "0123456789"
+
+
+@pytest.mark.parametrize("share", ["ON", "OFF"])
+def test_cmake_shares_kernels_on_request(share: str, digits: Program, tmp_path: Path) -> None:
+    user = built_by_cmake(digits, "size", "c", tmp_path, f"-DEK_SHARE_KERNELS={share}")
+    assert run(user) == "0123456789"
+    names = subprocess.run([require("nm"), user], capture_output=True, text=True, check=True).stdout
+    weak = set(re.findall(r" W ek_(\w+)_[0-9a-f]{8}$", names, re.MULTILINE))
+    functions = {kernel.function.removeprefix("ek_") for kernel in digits.kernels}
+    assert weak == (functions if share == "ON" else set())
 
 
 def test_the_whole_library_may_be_cpp(digits: Program, tmp_path: Path) -> None:

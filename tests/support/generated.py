@@ -23,8 +23,8 @@ from edgekit.core.target import Optimize
 from edgekit.core.types import Array
 
 STRICT = ("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror")
-_SHARE = b"#define EK_SHARE_KERNELS 1\n"
 C99 = ("-std=c99", "-ffp-contract=off", "-fno-math-errno")
+_SHARE = b"#define EK_SHARE_KERNELS 1\n"
 
 
 def written(
@@ -41,10 +41,13 @@ def written(
     return sources(files)
 
 
+def kernel_sources(files: Mapping[str, bytes]) -> list[str]:
+    return [path for path in files if path.startswith("edgekit/") and path.endswith(".c")]
+
+
 def sharing(files: Mapping[str, bytes]) -> dict[str, bytes]:
     """The files of libraries for size, whose kernels are functions that they share, in kernels.c."""
-    kernels = [path for path in files if path.startswith("edgekit/") and path.endswith(".c")]
-    every = "".join(f'#include "{path}"\n' for path in kernels).encode()
+    every = "".join(f'#include "{path}"\n' for path in kernel_sources(files)).encode()
     return {**files, **{path: _SHARE + files[path] for path in sources(files)}, "kernels.c": every}
 
 

@@ -65,7 +65,7 @@ def output(
         input=given,
         capture_output=True,
         text=True,
-        timeout=600,  # a guard against ends that never come: machines are shared
+        timeout=600,  # for hangs alone: machines are shared
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr

@@ -70,7 +70,7 @@ def pytest_configure(config: pytest.Config) -> None:
             {file: set(tests) for file, tests in json.loads(known.read_text(encoding="utf-8")).items()}
         )
     patch = pytest.MonkeyPatch()  # for all of the session
-    for module in (render, generated):  # which took it by name before
+    for module in (render, generated):  # the second one imported it by name
         patch.setattr(module, "render", lambda *_, **__: {})
     toolchain.find = compiler
     patch.setattr(toolchain.Compiler, "run", lambda *_: "")

@@ -3,19 +3,19 @@
  *
  * Arena of 0 bytes, no plan needs less
  */
-/* Kernels are included: those of one layer for its constant shapes, those of several layers as functions.
- * Libraries of one program share them where all, and edgekit/, are compiled with EK_SHARE_KERNELS=1. */
+/* Kernels with few layers are specialised for each of them, the others are functions. Libraries of one
+ * program share kernels if their sources, and those in edgekit/, are compiled with EK_SHARE_KERNELS=1. */
 #if defined(__GNUC__)
-#define EK_ONCE static inline __attribute__((always_inline, unused))
-#define EK_OFTEN static __attribute__((noinline, unused))
+#define EK_SPECIALISED static inline __attribute__((always_inline, unused))
+#define EK_FUNCTION static __attribute__((noinline, unused))
 #define EK_LAYER static __attribute__((noinline))
 #else
-#define EK_ONCE static inline
-#define EK_OFTEN static
+#define EK_SPECIALISED static inline
+#define EK_FUNCTION static
 #define EK_LAYER static
 #endif
 #ifndef EK_SHARE_KERNELS
-#define EK_KERNEL EK_OFTEN
+#define EK_KERNEL EK_FUNCTION
 #endif
 #include "accumulator.h"
 #include "accumulator_weights.h"
@@ -26,9 +26,9 @@
 #undef EK_COMPACT
 #undef EK_INLINE
 #undef EK_KERNEL
-#define EK_COMPACT EK_ONCE
-#define EK_INLINE EK_ONCE
-#define EK_KERNEL EK_ONCE
+#define EK_COMPACT EK_SPECIALISED
+#define EK_INLINE EK_SPECIALISED
+#define EK_KERNEL EK_SPECIALISED
 #include "edgekit/add_f32.c"
 #include "edgekit/neg_f32.c"
 #endif
