@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,8 @@ from edgekit.converters.file_formats.json_record import Record
 from edgekit.converters.frontend import check_supported
 from edgekit.converters.inputs import Bindings
 from edgekit.converters.keras.layer import MODELS, KerasLayer
-from edgekit.converters.keras.model import Model
+from edgekit.converters.keras.masks import MaskRules
+from edgekit.converters.keras.model import Model, Place
 from edgekit.converters.keras.weights import Weights
 from edgekit.converters.naming import named_graph
 from edgekit.converters.tensor import Tensor
@@ -38,20 +39,23 @@ class KerasFile:
     source: Source
     builder: Builder
     renamed: Renamed
+    masks: MaskRules
 
 
 def graph_of(file: KerasFile, bindings: Bindings, name: str) -> Graph:
     layer = KerasLayer.of(Record(_with_names(file.model.fields, file.renamed), file.model.where))
     _check(layer, file)
     builder = file.builder
-    top = Model(builder, layer, file.weights)
+    top = Model(builder, layer, file.weights, file.masks)
     inputs = [_input(builder, top, place[0], bindings) for place in top.inputs]
     bindings.check([x.name for x in inputs])
     made = top.run(inputs)
-    outputs = {_named(place): x for place, x in zip(top.outputs, made, strict=True)}
-    scope = {_named((*at, i)): x for at, xs in top.made.items() for i, x in enumerate(xs)}
-    source, names = bindings.noted(file.source), [x.name for x in inputs]
-    return named_graph(builder, name, names, list(outputs.items()), scope, source)
+    results = {(*at, i): x for at, xs in top.made.items() for i, x in enumerate(xs)}
+    names = _names([*top.outputs, *results], [layer.name for layer in top.layers])
+    outputs = {names[place]: x for place, x in zip(top.outputs, made, strict=True)}
+    scope = {names[place]: x for place, x in results.items()}
+    source = bindings.noted(file.source)
+    return named_graph(builder, name, [x.name for x in inputs], list(outputs.items()), scope, source)
 
 
 def _with_names(value: Any, renamed: Renamed, kind: str = "") -> Any:
@@ -108,7 +112,18 @@ def _type(name: str, shape: Any, dtype: Any, bindings: Bindings) -> Type:
     return bindings.type(name, _DTYPES[dtype], dims)
 
 
-def _named(place: tuple[str, int, int]) -> str:
-    """What a result is called: as its layer, and by a number where there are several."""
-    name, *numbers = place
-    return "_".join([name, *(str(n) for n in numbers if n)])
+def _names(places: Iterable[Place], layers: Iterable[str]) -> dict[Place, str]:
+    """What results are called: as their layers, and by a number where there are several; by both numbers
+    where that is the name of another layer or result."""
+    names: dict[Place, str] = {}
+    taken = set(layers)
+    for place in dict.fromkeys(places):
+        layer, *numbers = place
+        name = "_".join([layer, *(str(n) for n in numbers if n)])
+        if any(numbers) and name in taken:
+            name = "_".join([layer, *map(str, numbers)])
+        while any(numbers) and name in taken:
+            name += "_"
+        names[place] = name
+        taken.add(name)
+    return names

@@ -10,6 +10,7 @@ from typing import Any
 from edgekit.converters.blame import blame
 from edgekit.converters.file_formats.json_record import checked
 from edgekit.converters.keras.layer import INPUT, MODELS, KerasLayer, apply, frozen
+from edgekit.converters.keras.masks import RECURRENT, Mask, MaskRules
 from edgekit.converters.keras.weights import Weights
 from edgekit.converters.tensor import Tensor
 from edgekit.core.builder import Builder
@@ -25,6 +26,7 @@ class LayerCall:
     """One use of a layer: what it is given, with places where results of others belong."""
 
     layer: KerasLayer
+    number: int
     weights: Weights
     operands: Sequence[Any]
     options: Mapping[str, Any]
@@ -38,17 +40,25 @@ class Model:
     """A model while it is computed: results of calls, by layer and number of the call."""
 
     def __init__(
-        self, builder: Builder, model: KerasLayer, weights: Weights, depth: int = 0, path: str = ""
+        self,
+        builder: Builder,
+        model: KerasLayer,
+        weights: Weights,
+        rules: MaskRules,
+        depth: int = 0,
+        path: str = "",
     ) -> None:
         if depth > _MAX_DEPTH:
             raise EdgeKitError("E0402", "models are nested without end", f"layer {model.name}")
         self.builder = builder
         self.model = model
+        self.rules = rules
         self.depth = depth
         self.path = path  # of a model in models, which is how layers of theirs are told apart
         self.layers = list(model.inner())
         self.calls: dict[tuple[str, int], LayerCall] = {}
         self.made: dict[tuple[str, int], tuple[Tensor, ...]] = {}
+        self.masks: dict[tuple[str, int], tuple[Mask, ...]] = {}
         self._find_calls(weights)
 
     @property
@@ -59,13 +69,14 @@ class Model:
             return [(first, 0, 0)]
         return list(_ends(self.model.config.fields.get("input_layers")))
 
-    def run(self, operands: Sequence[Tensor]) -> tuple[Tensor, ...]:
-        """The outputs of the model for these inputs."""
+    def run(self, operands: Sequence[Tensor], masks: Sequence[Mask] = ()) -> tuple[Tensor, ...]:
+        """The outputs of the model for these inputs, of which some have masks."""
         inputs = self.inputs
         if len(operands) != len(inputs):
             message = f"the model has {len(inputs)} inputs, {len(operands)} are given"
             raise EdgeKitError("E0401", message, f"layer {self.model.name}")
         self.made |= {place[:2]: (x,) for place, x in zip(inputs, operands, strict=True)}
+        self.masks |= {place[:2]: (mask,) for place, mask in zip(inputs, masks, strict=False)}
         return tuple(self._result(place) for place in self.outputs)
 
     @property
@@ -94,12 +105,12 @@ class Model:
             names.add(layer.name)
             if self.model.kind == "Sequential":
                 operands = [] if layer.kind == INPUT else [(last, 0, 0)]
-                self.calls[layer.name, 0] = LayerCall(layer, own, operands, {})
+                self.calls[layer.name, 0] = LayerCall(layer, 0, own, operands, {})
                 last = layer.name
                 continue
             nodes = layer.record.items("inbound_nodes", [])
             for i, node in enumerate(nodes, _first_call(layer, nodes)):
-                self.calls[layer.name, i] = LayerCall(layer, own, *_arguments(node, layer.name))
+                self.calls[layer.name, i] = LayerCall(layer, i, own, *_arguments(node, layer))
 
     def _result(self, place: Place) -> Tensor:
         """A result, once all that it needs is computed: by a stack, as models may be deep."""
@@ -126,13 +137,42 @@ class Model:
         layer = call.layer
         self.builder.origin = self.path + layer.name
         operands = [self._filled(operand) for operand in call.operands]
+        options = {key: self._filled(value) for key, value in call.options.items()}
+        masks = [self._mask(operand) for operand in call.operands]
         with blame(f"layer {layer.name}"):
             if layer.kind in MODELS:
-                given = [x for x in _flat(operands) if isinstance(x, Tensor)]
-                path = f"{self.path}{layer.name}/"
-                return Model(self.builder, layer, call.weights, self.depth + 1, path).run(given)
-            options = {key: self._filled(value) for key, value in call.options.items()}
-            return apply(layer, operands, options, call.weights)
+                explicit = options.get("mask")
+                return self._nested(call, operands, masks if explicit is None else [explicit])
+            named = {key: self._mask(value) for key, value in call.options.items()}
+            stated = {key: value for key, value in options.items() if value is not None}
+            options = self.rules.read(layer, masks, named, options) | stated
+            results = apply(layer, operands, options, call.weights)
+            explicit = options.get("mask")
+            masks = [explicit] if isinstance(explicit, Tensor) else masks
+            self.masks[layer.name, call.number] = self.rules.passed(layer, operands, masks, results)
+            for at in call.reads if self.rules.takes_away(layer) else ():
+                self.masks.pop(at, None)
+            return results
+
+    def _nested(self, call: LayerCall, operands: Sequence[Any], masks: Sequence[Any]) -> tuple[Tensor, ...]:
+        """The results of a model within this one, and their masks."""
+        given = [(x, m) for x, m in zip(_flat(operands), _flat(masks), strict=True) if isinstance(x, Tensor)]
+        path = f"{self.path}{call.layer.name}/"
+        inner = Model(self.builder, call.layer, call.weights, self.rules, self.depth + 1, path)
+        results = inner.run([x for x, _ in given], [m for _, m in given])
+        self.masks[call.layer.name, call.number] = tuple(inner.mask(place) for place in inner.outputs)
+        return results
+
+    def mask(self, place: Place) -> Mask:
+        """Which steps of a result count; None: all."""
+        masks = self.masks.get(place[:2], ())
+        return masks[place[2]] if place[2] < len(masks) else None
+
+    def _mask(self, value: Any) -> Any:
+        """The masks of an operand, in its structure."""
+        if _is_place(value):
+            return self.mask(value)
+        return [self._mask(item) for item in value] if isinstance(value, list) else None
 
     def _filled(self, value: Any) -> Any:
         """An operand with results of layers in their places."""
@@ -155,8 +195,9 @@ def _first_call(layer: KerasLayer, nodes: Sequence[Any]) -> int:
     return 1 if is_older and has_inputs else 0
 
 
-def _arguments(node: Any, name: str) -> tuple[list[Any], dict[str, Any]]:
+def _arguments(node: Any, layer: KerasLayer) -> tuple[list[Any], dict[str, Any]]:
     """What a call gives a layer: as Keras 3 writes it, or as lists of [layer, call, result, options]."""
+    name = layer.name
     if isinstance(node, dict):
         options = checked(node.get("kwargs", {}), dict, f"kwargs of {name}")
         operands = checked(node.get("args", []), list, f"args of {name}")
@@ -167,6 +208,8 @@ def _arguments(node: Any, name: str) -> tuple[list[Any], dict[str, Any]]:
         if len(edge) == 4:
             options |= {k: _legacy(v) for k, v in checked(edge[3], dict, f"options of {name}").items()}
     operands = [_place(edge[:3]) for edge in edges]
+    if layer.kind in RECURRENT and len(operands) > 1:
+        return operands[:1], options | {"initial_state": operands[1:]}
     return (operands if len(operands) == 1 else [operands]), options
 
 

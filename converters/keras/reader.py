@@ -16,11 +16,12 @@ from edgekit.converters.frontend import reading
 from edgekit.converters.inputs import Bindings
 from edgekit.converters.keras import FORMAT as FORMAT
 from edgekit.converters.keras import SUFFIXES as SUFFIXES
-from edgekit.converters.keras.graph import KERAS_2, KerasFile, Renamed, graph_of
-from edgekit.converters.keras.weights import WeightGroups, WeightsByLayer
+from edgekit.converters.keras.graph import KERAS_2, KerasFile, graph_of
+from edgekit.converters.keras.masks import MaskRules
+from edgekit.converters.keras.weights import WeightGroups, Weights, WeightsByLayer
 from edgekit.core.builder import Builder
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Graph
+from edgekit.core.ir import Graph, Source
 
 _CONFIG, _METADATA, _WEIGHTS = "config.json", "metadata.json", "model.weights.h5"
 _NO_GRAPH = "load them into the model, and save that: model.save('net.keras')"
@@ -57,7 +58,7 @@ def _archive(path: Path) -> KerasFile:
         raw = opened.read(_WEIGHTS)
     builder = Builder(given=len(raw))
     weights = WeightGroups(builder, Hdf5(raw, _WEIGHTS).root)
-    return KerasFile(config, version, weights, files.source(path, "keras"), builder, _renamed(version))
+    return _file(config, version, weights, files.source(path, "keras"), builder)
 
 
 def _whole(path: Path, raw: bytes) -> KerasFile:
@@ -72,8 +73,10 @@ def _whole(path: Path, raw: bytes) -> KerasFile:
     builder = Builder(given=len(raw))
     source = files.source(path, "keras", raw)
     listed = WeightsByLayer(builder, weights)
-    return KerasFile(config, version, listed, source, builder, _renamed(version))
+    return _file(config, version, listed, source, builder)
 
 
-def _renamed(version: str) -> Renamed:
-    return KERAS_2 if version.startswith("2.") else {}
+def _file(config: Record, version: str, weights: Weights, source: Source, builder: Builder) -> KerasFile:
+    is_older = version.startswith("2.")
+    rules = MaskRules(2 if is_older else 3)
+    return KerasFile(config, version, weights, source, builder, KERAS_2 if is_older else {}, rules)

@@ -12,6 +12,7 @@ from edgekit.converters.file_formats.json_record import Record
 from edgekit.converters.frontend import reading
 from edgekit.converters.inputs import Bindings, fix_inputs
 from edgekit.converters.keras.graph import KERAS_2, KerasFile, Renamed, graph_of
+from edgekit.converters.keras.masks import MaskRules
 from edgekit.converters.tensorflow.conversion import Conversion
 from edgekit.converters.tfjs import FORMAT as FORMAT
 from edgekit.converters.tfjs import SUFFIXES as SUFFIXES
@@ -75,6 +76,7 @@ def convert(
             source,
             builder,
             _RENAMED,
+            MaskRules(0),
         )
         graph = graph_of(keras, bindings, name or model.stem)
         return fix_inputs(graph, constants) if constants else graph

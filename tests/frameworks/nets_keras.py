@@ -160,4 +160,48 @@ def nested() -> Net:
     return keras.Model(x, [sequence(a) * b, shared(c), d]), [rand(2, 6)]
 
 
-NETS = {make.__name__: make for make in (windows, lines, cells, moves, recurrent, attention, nested)}
+def masked() -> Net:
+    """Steps that do not count, wherever these are: layers over time, attention, means."""
+    x, ids = keras.Input((6, 4), batch_size=3), keras.Input((6,), batch_size=3, dtype="int32")
+    first = keras.Input((3,), batch_size=3)
+    y, words = layers.Masking(0.5)(x), layers.Embedding(10, 4, mask_zero=True)(ids)
+    wide = layers.Dense(4, activation="tanh")(layers.Dropout(0.5)(y))
+    found: list[Any] = [y]
+    for layer in (layers.LSTM, layers.GRU, layers.SimpleRNN):
+        steps, *states = layer(3, return_sequences=True, return_state=True)(words)
+        found += [
+            steps,
+            *states,
+            layer(3)(wide),
+            layer(3, go_backwards=True)(steps),
+            layer(3, return_sequences=True, go_backwards=True)(words),
+            layer(3, return_sequences=True, activation="relu")(y),
+            layers.Bidirectional(layer(3, return_sequences=True))(words),
+            layers.Bidirectional(layer(3), merge_mode="sum")(wide),
+            layer(3, return_sequences=True)(words, initial_state=states, mask=ids > 3),
+            layer(3)(words, initial_state=[first] * len(states)),
+            layer(3, zero_output_for_mask=True)(words),
+        ]
+    steps = layers.TimeDistributed(layers.Dense(4))(
+        layers.RNN(layers.GRUCell(3), return_sequences=True)(words)
+    )
+    joint = layers.Concatenate(axis=1)([y, words])
+    found += [
+        layers.GlobalAveragePooling1D()(layers.LayerNormalization()(joint)),
+        layers.GRU(3)(layers.Add()([y, steps])),
+        layers.GRU(3)(layers.Concatenate()([y, x])),
+        layers.GRU(3)(joint),
+        layers.GRU(3)(layers.Conv1D(3, 3)(words)),
+        layers.MultiHeadAttention(2, 3)(words, y),
+        layers.GRU(3)(layers.MultiHeadAttention(2, 3, dropout=0.1)(wide, wide, use_causal_mask=True)),
+    ]
+    inner = keras.Sequential([layers.Dense(4), layers.LSTM(3, return_sequences=True), layers.GRU(2)])
+    found.append(inner(layers.Embedding(10, 4, mask_zero=True)(ids)))
+    steps = rand(3, 6, 4)
+    steps[0, 2:4] = steps[1, :1] = steps[1, 4:] = steps[2] = 0.5
+    steps[0, 0, 0] = 0.5
+    words = np.array([[1, 2, 0, 0, 5, 0], [0, 0, 0, 0, 0, 0], [0, 7, 4, 9, 1, 2]], np.int32)
+    return keras.Model([x, ids, first], found), [steps, words, rand(3, 3)]
+
+
+NETS = {make.__name__: make for make in (windows, lines, cells, moves, recurrent, attention, nested, masked)}

@@ -168,3 +168,23 @@ def test_directions_are_merged_in_each_mode(tmp_path: Path) -> None:
         assert np.array_equal(merged["sum"][i], forward + backward)
         assert np.array_equal(merged["mul"][i], forward * backward)
         assert np.array_equal(merged["ave"][i], (forward + backward) / 2)
+
+
+def test_results_and_layers_have_names_of_their_own(tmp_path: Path) -> None:
+    """The second result of `lstm` was called `lstm_1`, as the next layer is."""
+    graph = read.read(unpacked(RECORDED, "masked", tmp_path).path)
+    assert graph.outputs[1:5] == ("lstm", "lstm_0_1", "lstm_0_2", "lstm_1")
+    assert len(set(graph.outputs)) == 43
+
+
+def test_masks_of_tensorflow_js_are_refused(tmp_path: Path) -> None:
+    """Its layers treat them in other ways."""
+    path = unpacked(SAMPLES.parent / "recorded" / "tfjs.zip", "words", tmp_path).path
+    file = json.loads(path.read_text())
+    for layer in file["modelTopology"]["config"]["layers"]:
+        if layer["class_name"] == "Embedding":
+            layer["config"]["mask_zero"] = True
+    path.write_text(json.dumps(file))
+    with pytest.raises(EdgeKitError, match="masks") as caught:
+        read.read(path)
+    assert caught.value.code == "E0205"

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Callable, Sequence
-from typing import Any
+
+import numpy as np
 
 from edgekit.converters.keras.ops import activations
 from edgekit.converters.semantics import compose
+from edgekit.converters.semantics.aten import logic, reduce
 from edgekit.converters.semantics.movement import cast, part
 from edgekit.converters.semantics.onnx import activations as onnx_activations
 from edgekit.converters.semantics.onnx import elementwise
@@ -48,6 +51,17 @@ def _reduction(kind: str) -> Callable[..., Tensor]:
     return handler
 
 
+def _some(reduction: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    def handler(x: Tensor, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
+        return reduction(x, dim=axis, keepdim=keepdims)
+
+    return handler
+
+
+def _tensor(x: Tensor, value: Operand) -> Tensor:
+    return value if isinstance(value, Tensor) else x.like(value)
+
+
 def _named(name: str) -> Callable[..., Tensor]:
     """A handler of an activation function."""
 
@@ -64,6 +78,16 @@ Divide = TrueDivide = _binary(lambda a, b: a / b)
 Maximum = _binary(Tensor.max)
 Minimum = _binary(Tensor.min)
 Power = _binary(lambda a, b: a * a if b == 2 else a.apply(Pow(), b))
+
+Equal = _binary(lambda a, b: logic.eq(a, other=b))
+NotEqual = _binary(lambda a, b: logic.ne(a, other=b))
+Less = _binary(lambda a, b: logic.lt(a, other=b))
+LessEqual = _binary(lambda a, b: logic.le(a, other=b))
+Greater = _binary(lambda a, b: logic.gt(a, other=b))
+GreaterEqual = _binary(lambda a, b: logic.ge(a, other=b))
+LogicalAnd = _binary(lambda a, b: logic.logical_and(a, other=_tensor(a, b)))
+LogicalOr = _binary(lambda a, b: logic.logical_or(a, other=_tensor(a, b)))
+LogicalNot = _unary(logic.logical_not)
 
 Negative = _unary(elementwise.Neg)
 Absolute = Abs = _unary(elementwise.Abs)
@@ -84,6 +108,9 @@ Sum = _reduction("sum")
 Max = _reduction("max")
 Min = _reduction("min")
 Prod = _reduction("prod")
+
+Any = _some(reduce.any)
+All = _some(reduce.all)
 
 Relu = _named("relu")
 Relu6 = _named("relu6")
@@ -116,6 +143,19 @@ def Softmax(x: Tensor, *, axis: int = -1) -> Tensor:
 
 def Clip(x: Tensor, *, x_min: float, x_max: float) -> Tensor:
     return x.clip(x_min, x_max)
+
+
+def ZerosLike(x: Tensor, *, dtype: str = "") -> Tensor:
+    return _filled(x, 0, dtype)
+
+
+def OnesLike(x: Tensor, *, dtype: str = "") -> Tensor:
+    return _filled(x, 1, dtype)
+
+
+def _filled(x: Tensor, value: float, dtype: str) -> Tensor:
+    filled = x.like(np.full(x.shape, value))
+    return Cast(filled, dtype=dtype) if dtype else filled
 
 
 def Cast(x: Tensor, *, dtype: str) -> Tensor:
@@ -181,7 +221,7 @@ def Split(x: Tensor, *, indices_or_sections: int | tuple[int, ...], axis: int = 
     return [part(x, at, a, b - a) for a, b in zip(edges, ends, strict=True)]
 
 
-def GetItem(x: Tensor, key: Any) -> Tensor:
+def GetItem(x: Tensor, key: typing.Any) -> Tensor:
     """x[key]: numbers, slices and None by dimension."""
     keys = list(key) if isinstance(key, list | tuple) else [key]
     axis = 0

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import reduce as fold
 from math import prod
 
+from edgekit.converters.keras.masks import steps_unlike
 from edgekit.converters.keras.ops.windows import _each, _from_first, _is_last, _to_first
 from edgekit.converters.semantics import movement
 from edgekit.converters.semantics.compose import matmul
@@ -159,6 +160,12 @@ def Dot(*xs: Tensor | list[Tensor], axes: int | Ints, normalize: bool = False) -
 
 def Identity(x: Tensor) -> Tensor:
     return x
+
+
+def Masking(x: Tensor, *, mask_value: float = 0.0) -> Tensor:
+    """Masked steps are 0."""
+    mask = steps_unlike(x, mask_value)
+    return movement.where(mask.reshape(*mask.shape, 1), x, 0)
 
 
 def Dropout(x: Tensor, *, rate: float = 0.0) -> Tensor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial as _partial
 from typing import Any
 
@@ -14,7 +15,8 @@ from edgekit.converters.keras.ops.activations import Named, _gate
 from edgekit.converters.keras.ops.layers import _checked
 from edgekit.converters.keras.weights import Weights
 from edgekit.converters.semantics import recurrent as shared
-from edgekit.converters.semantics.movement import part, take
+from edgekit.converters.semantics.masked_steps import skipping
+from edgekit.converters.semantics.movement import part, take, where
 from edgekit.converters.semantics.recurrent import Activation, RecurrentLayer, Result
 from edgekit.converters.tensor import Tensor, concat
 from edgekit.core.errors import EdgeKitError
@@ -43,14 +45,16 @@ def LSTM(
     go_backwards: bool = False,
     stateful: bool = False,
     initial_state: Sequence[Tensor] = (),
+    mask: Tensor | None = None,
+    zero_output_for_mask: bool = False,
 ) -> tuple[Tensor, ...]:
     gates = (_gate(recurrent_activation), _gate(activation), _gate(activation))
-    run = _partial(shared.lstm, input_forget=False)
     kernel, inner, *bias = _checked(weights.part("cell"), 3 if use_bias else 2)
     zeros = x.like(np.zeros(4 * units))
     parts = [_ordered(w, _LSTM_GATES) for w in (kernel, inner, *(bias or [zeros]))]
     layer = _layer(x, [*parts, zeros], units, gates, initial_state, 2, go_backwards, stateful)
-    return _results(run(layer), return_sequences, return_state, go_backwards)
+    steps = _Steps(return_sequences, go_backwards, mask, zero_output_for_mask)
+    return steps.results(layer, _partial(shared.lstm, input_forget=False), return_state)
 
 
 def GRU(
@@ -67,6 +71,8 @@ def GRU(
     stateful: bool = False,
     reset_after: bool = True,
     initial_state: Sequence[Tensor] = (),
+    mask: Tensor | None = None,
+    zero_output_for_mask: bool = False,
 ) -> tuple[Tensor, ...]:
     """With `reset_after`, there are two biases, of the input and of the state."""
     gates = (_gate(recurrent_activation), _gate(activation))
@@ -79,7 +85,8 @@ def GRU(
     biases = [*biases, zeros][:2]
     parts = [_ordered(w, _GRU_GATES) for w in (kernel, inner)]
     layer = _layer(x, [*parts, *biases], units, gates, initial_state, 1, go_backwards, stateful)
-    return _results(shared.gru(layer, reset_after), return_sequences, return_state, go_backwards)
+    steps = _Steps(return_sequences, go_backwards, mask, zero_output_for_mask)
+    return steps.results(layer, _partial(shared.gru, reset_after=reset_after), return_state)
 
 
 def SimpleRNN(
@@ -94,12 +101,15 @@ def SimpleRNN(
     go_backwards: bool = False,
     stateful: bool = False,
     initial_state: Sequence[Tensor] = (),
+    mask: Tensor | None = None,
+    zero_output_for_mask: bool = False,
 ) -> tuple[Tensor, ...]:
     kernel, inner, *bias = _checked(weights.part("cell"), 3 if use_bias else 2)
     zeros = x.like(np.zeros(units))
     parts = [kernel.transpose(1, 0), inner.transpose(1, 0), *(bias or [zeros]), zeros]
     layer = _layer(x, parts, units, (_gate(activation),), initial_state, 1, go_backwards, stateful)
-    return _results(shared.rnn(layer), return_sequences, return_state, go_backwards)
+    steps = _Steps(return_sequences, go_backwards, mask, zero_output_for_mask)
+    return steps.results(layer, shared.rnn, return_state)
 
 
 def RNN(
@@ -108,16 +118,18 @@ def RNN(
     weights: Weights,
     cell: Mapping[str, Any],
     initial_state: Sequence[Tensor] = (),
+    mask: Tensor | None = None,
+    zero_output_for_mask: bool = False,
     **settings: bool,
 ) -> tuple[Tensor, ...]:
     """A layer given as the cell of a known one."""
     inner = keras_layer.KerasLayer.of(Record(cell, "cell"))
     if inner.kind not in ("LSTMCell", "GRUCell", "SimpleRNNCell"):
         raise EdgeKitError("E0205", f"RNN of {inner.kind} is not supported")
+    settings["zero_output_for_mask"] = zero_output_for_mask
     config = Record({**inner.config.fields, **settings}, inner.config.where)
     own = keras_layer.KerasLayer(inner.kind.removesuffix("Cell"), inner.name, config, inner.record)
-    options = {"initial_state": list(initial_state)} if initial_state else {}
-    return keras_layer.apply(own, [x], options, weights)
+    return keras_layer.apply(own, [x], _options(initial_state, mask), weights)
 
 
 def Bidirectional(
@@ -128,6 +140,7 @@ def Bidirectional(
     backward_layer: Mapping[str, Any] | None = None,
     merge_mode: str | None = None,
     initial_state: Sequence[Tensor] = (),
+    mask: Tensor | None = None,
 ) -> tuple[Tensor, ...]:
     """The same layer from the first step on and from the last; steps of both lie beside each other."""
     forward = keras_layer.KerasLayer.of(Record(layer, "layer"))
@@ -138,12 +151,12 @@ def Bidirectional(
         ("forward", forward, initial_state[:half]),
         ("backward", backward, initial_state[half:]),
     ):
-        reverse = {"go_backwards": direction == "backward"}
-        config = Record({**inner.config.fields, **reverse}, inner.config.where)
+        returns_steps = inner.config.flag("return_sequences", False)
+        settings = {"go_backwards": direction == "backward", "zero_output_for_mask": returns_steps}
+        config = Record({**inner.config.fields, **settings}, inner.config.where)
         own = keras_layer.KerasLayer(inner.kind, inner.name, config, inner.record)
-        options = {"initial_state": list(states)} if states else {}
         stored = weights.part(f"{direction}_layer", f"{direction}_")
-        made.append(keras_layer.apply(own, [x], options, stored))
+        made.append(keras_layer.apply(own, [x], _options(states, mask), stored))
     (y, *states), (back, *more) = made
     if forward.config.flag("return_sequences", False):
         back = take(back, 1, np.arange(back.shape[1])[::-1])
@@ -154,8 +167,10 @@ def Bidirectional(
     return _MERGES[merge_mode]([y, back]), *states, *more
 
 
-def TimeDistributed(x: Tensor, *, weights: Weights, layer: Mapping[str, Any]) -> Tensor:
-    """Steps are as good as a batch."""
+def TimeDistributed(
+    x: Tensor, *, weights: Weights, layer: Mapping[str, Any], mask: Tensor | None = None
+) -> Tensor:
+    """Steps are as good as a batch; a mask is for layers that follow."""
     inner = keras_layer.KerasLayer.of(Record(layer, "layer"))
     batch, steps = x.shape[:2]
     (y,) = keras_layer.apply(inner, [x.reshape(batch * steps, *x.shape[2:])], {}, weights.part("layer"))
@@ -188,15 +203,44 @@ def _layer(
     )
 
 
-def _results(made: Result, sequences: bool, state: bool, reverse: bool) -> tuple[Tensor, ...]:
-    """Steps come as they were computed: backwards, the last one first."""
-    y, h, c = made
-    first = h
-    if sequences:
-        first = y.transpose(1, 0, 2)
-        first = take(first, 1, np.arange(y.shape[0])[::-1]) if reverse else first
-    states = [s for s in (h, c) if s is not None] if state else []
-    return first, *states
+@dataclass(frozen=True)
+class _Steps:
+    """Which steps are returned, and in which order; in masked ones, the state and what is returned stay."""
+
+    are_returned: bool
+    reverse: bool
+    mask: Tensor | None  # [B, T]
+    zero_output_for_mask: bool
+
+    def results(
+        self, layer: RecurrentLayer, run: Callable[[RecurrentLayer], Result], with_state: bool
+    ) -> tuple[Tensor, ...]:
+        """Steps come as they were computed: backwards, the last one first."""
+        steps, batch, _ = layer.x.shape
+        if self.mask is not None and self.mask.shape != (batch, steps):
+            raise EdgeKitError("E0401", f"a mask {self.mask.type} for {steps} steps of {batch} sequences")
+        mask = None if self.mask is None else self.mask.transpose(1, 0)
+        y, h, c = skipping(layer, mask, run)
+        if mask is not None and self.zero_output_for_mask:
+            y = where(mask.reshape(*mask.shape, 1), y, 0)
+        states = [s for s in (h, c) if s is not None] if with_state else []
+        if not self.are_returned:
+            return (h if mask is None else self._last(layer, y, h)), *states
+        every = y.transpose(1, 0, 2)
+        return take(every, 1, np.arange(steps)[::-1]) if self.reverse else every, *states
+
+    def _last(self, layer: RecurrentLayer, y: Tensor, h: Tensor) -> Tensor:
+        """The state, unless what is returned is 0 where the state is not."""
+        starts = layer.h.data
+        if starts is not None and not starts.any() and not self.zero_output_for_mask:
+            return h
+        return part(y, 0, 0 if self.reverse else y.shape[0] - 1, 1).reshape(*h.shape)
+
+
+def _options(states: Sequence[Tensor], mask: Tensor | None) -> dict[str, Any]:
+    """What a layer gives one within."""
+    given = {"initial_state": list(states) if states else None, "mask": mask}
+    return {key: value for key, value in given.items() if value is not None}
 
 
 def _ordered(w: Tensor, gates: Sequence[int]) -> Tensor:

@@ -11,6 +11,7 @@ from edgekit.converters.keras.ops.layers import _checked
 from edgekit.converters.keras.weights import Weights
 from edgekit.converters.semantics.compose import reduce
 from edgekit.converters.semantics.convolution import SlidingWindow, conv, conv_transpose, pads_of
+from edgekit.converters.semantics.movement import cast, where
 from edgekit.converters.semantics.onnx import pool
 from edgekit.converters.tensor import Tensor
 from edgekit.core.errors import EdgeKitError
@@ -165,6 +166,18 @@ MaxPooling1D = MaxPooling2D = MaxPooling3D = _pooling(True)
 AveragePooling1D = AveragePooling2D = AveragePooling3D = _pooling(False)
 
 
+def GlobalAveragePooling1D(
+    x: Tensor, *, data_format: str = _LAST, keepdims: bool = False, mask: Tensor | None = None
+) -> Tensor:
+    """Of the steps that count."""
+    axis = 1 if _is_last(data_format) else 2
+    if mask is None:
+        return reduce(x, "mean", [axis], keepdims)
+    mask = mask.reshape(*(n if i in (0, axis) else 1 for i, n in enumerate(x.shape)))
+    total = reduce(where(mask, x, 0), "sum", [axis], keepdims)
+    return total / reduce(cast(mask, x.dtype), "sum", [axis], keepdims)
+
+
 def _global(kind: str) -> Callable[..., Tensor]:
     def handler(x: Tensor, *, data_format: str = _LAST, keepdims: bool = False) -> Tensor:
         axes = range(1, x.rank - 1) if _is_last(data_format) else range(2, x.rank)
@@ -173,7 +186,7 @@ def _global(kind: str) -> Callable[..., Tensor]:
     return handler
 
 
-GlobalAveragePooling1D = GlobalAveragePooling2D = GlobalAveragePooling3D = _global("mean")
+GlobalAveragePooling2D = GlobalAveragePooling3D = _global("mean")
 GlobalMaxPooling1D = GlobalMaxPooling2D = GlobalMaxPooling3D = _global("max")
 
 

@@ -59,8 +59,20 @@ def doll(depth: int) -> Callable[[Path], Path]:
 
 
 LAMBDA = {"class_name": "Lambda", "config": {"name": "l", "function": {"class_name": "__lambda__"}}}
-MASKED = {"name": "conv", "input_dim": 3, "output_dim": 2, "mask_zero": True}
 EVIL = {"class_name": "Evil", "module": "os", "registered_name": "evil>Evil"}
+
+
+def masked_softmax(top: Any) -> None:
+    """Of what is masked where it is 0."""
+    for number, kind in ((1, "Masking"), (2, "Softmax")):
+        top["config"]["layers"][number].update(class_name=kind, config={"name": ("conv", "bn")[number - 1]})
+
+
+def masked_by_another(top: Any) -> None:
+    """A mean over steps, given a mask of four dimensions."""
+    pool = top["config"]["layers"][2]
+    pool.update(class_name="GlobalAveragePooling1D", config={"name": "bn"})
+    pool["inbound_nodes"][0]["kwargs"] = {"mask": pool["inbound_nodes"][0]["args"][0]}
 
 
 CASES = {
@@ -109,7 +121,8 @@ CASES = {
     "quantized layer": Case(
         "E0205", "edgekit quantize", setting(6, dtype={"class_name": "QuantizedDTypePolicy", "config": {}})
     ),
-    "mask": Case("E0205", "mask_zero", layer(1, class_name="Embedding", config=MASKED)),
+    "mask of a softmax": Case("E0203", "mask is not supported", config(masked_softmax)),
+    "mask of another shape": Case("E0401", "", config(masked_by_another)),
     "HDF5 without a model": Case("E0205", "model.save", file("weights.h5", WEIGHTS)),
     "HDF5 whose model is damaged": Case(
         "E0401",
