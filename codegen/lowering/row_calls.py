@@ -71,9 +71,14 @@ class RowAxis:
         reads = tuple(self.read(i) for i in self.dims if i != self.own)
         return RowLayer(self.whole.args[self.own].name, self.height, reads)
 
+    @property
+    def is_sum(self) -> bool:
+        """Is the result one of all rows, to which each block adds its own?"""
+        return self.own in self.carried.values()
+
     def row_bytes(self, i: int) -> int:
         """Of an operand."""
-        return self.rows[i] * self.whole.args[i].type.dtype.bytes
+        return self.rows.get(i, 0) * self.whole.args[i].type.dtype.bytes
 
     def read(self, i: int) -> RowRead:
         """The rows of an operand that a row of the result needs."""
@@ -223,16 +228,21 @@ class _Cut:
 @lru_cache(maxsize=256)
 def _axis(cut: _Cut) -> RowAxis | None:
     asked, call, target = cut.asked, cut.call, cut.target
-    shape = call.args[-call.results].type.shape
-    if (dim := _row_dimension(shape)) is None:
-        return None
     own = contracts.contract(call.kernel, instance_name(call))
     names = contracts.operands(contracts.header(own))[: len(call.args)]
     for split in splits(own):
-        found = _cut(split, asked, call, names, shape[dim], target)
-        if found:
+        shape = _counted(split, call, names).type.shape
+        dim = _row_dimension(shape)
+        if dim is not None and (found := _cut(split, asked, call, names, shape[dim], target)):
             return found
     return None
+
+
+def _counted(split: Split, call: Call, names: tuple[str, ...]) -> Arg:
+    """What has the rows of a call: its result or, where that is a sum over all of them, what is added up."""
+    result = len(call.args) - call.results
+    is_sum = names[result] in split.carried.values()
+    return call.args[names.index(next(iter(split.steps))) if is_sum else result]
 
 
 def _cut(
@@ -273,7 +283,11 @@ def _cut(
     others = (call.args[i] for i in range(len(names) - call.results) if i not in dims)
     whole = frozenset(arg.name for arg in others if arg.value.data is None)
     axis = RowAxis(asked, call, target, split.axis, at, unit, height, rows, dims, whole, window, carried)
-    return axis if axis.own in dims and all(read.rows > read.pad for read in axis.layer.reads) else None
+    return (
+        axis
+        if (axis.own in dims or axis.is_sum) and all(read.rows > read.pad for read in axis.layer.reads)
+        else None
+    )
 
 
 def _row_dimension(shape: Sequence[int]) -> int | None:

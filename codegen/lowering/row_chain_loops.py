@@ -166,7 +166,11 @@ def _overlaps(
     layers: Sequence[ChainLayer], plan: RowSchedule, exits: frozenset[str]
 ) -> Iterator[tuple[str, str, int]]:
     """Which results may lie over which inputs that nothing reads afterwards, and how far."""
-    results = [(k, layer) for k, layer in enumerate(layers) if layer.own and layer.result in exits]
+    results = [
+        (k, layer)
+        for k, layer in enumerate(layers)
+        if layer.own and layer.result in exits and not layer.axis.is_sum
+    ]
     if not results:
         return
     blocks = plan.blocks[-len(layers) :]

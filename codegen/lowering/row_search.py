@@ -12,6 +12,7 @@ from math import inf
 
 from edgekit.codegen.lowering.row_chains import Chain, ChainFinder
 from edgekit.codegen.lowering.row_inputs import refusal
+from edgekit.codegen.lowering.row_sums import RunningSums, with_running_sums
 from edgekit.codegen.lowering.row_views import in_row_order, with_rings_viewed, without_renaming
 from edgekit.codegen.memory.sharing import LoweredLayer, Ports
 from edgekit.core.ir import Graph
@@ -55,6 +56,7 @@ class RowSearch:
     """Plans for the layers of a graph."""
 
     finder: ChainFinder
+    sums: RunningSums
     _apart: list[_Option] = field(init=False)
     _found: dict[tuple[int, int, int], Chain | None] = field(default_factory=dict)
 
@@ -67,7 +69,8 @@ class RowSearch:
 
     @staticmethod
     def of(graph: Graph, layers: Sequence[LoweredLayer], target: Target, ports: Ports) -> RowSearch:
-        return RowSearch(ChainFinder(graph, in_row_order(without_renaming(graph, layers)), target, ports))
+        sums = with_running_sums(in_row_order(without_renaming(graph, layers)), target)
+        return RowSearch(ChainFinder(graph, sums.layers, target, ports), sums)
 
     def least(self, share: float | None = None) -> RowPlan:
         """The plan with the lowest peak within so many more instructions; if there is none, the one with the
@@ -106,7 +109,7 @@ class RowSearch:
             if plan is None:
                 names = ", ".join(layer.node.origin for layer in self.finder.layers[: arriving.readers])
                 raise refusal(self.finder.graph, f"no loop over rows has {names}")
-        return plan or RowPlan(tuple(self.finder.layers), 0.0, int(most))
+        return plan or RowPlan(tuple(self.sums.joined(self.finder.layers)), 0.0, int(most))
 
     def _tightest(self) -> list[Chain]:
         """The chains that take the least memory."""
@@ -157,5 +160,5 @@ class RowSearch:
         while at:
             at, chain = last[at]
             parts.append(self.finder.lowered(chain) if chain else [self.finder.layers[at]])
-        layers = with_rings_viewed([layer for part in reversed(parts) for layer in part])
+        layers = with_rings_viewed([*self.sums.joined([layer for part in reversed(parts) for layer in part])])
         return RowPlan(tuple(layers), least[n] / max(self._total, 1), peak)

@@ -15,23 +15,24 @@ from edgekit.core.types import DType, Quant, Type, Value
 class Chain:
     """Quantized layers, one behind the other."""
 
-    def __init__(self, seed: int, shape: tuple[int, ...]) -> None:
+    def __init__(self, seed: int, shape: tuple[int, ...], rounding: str = "tfl") -> None:
+        self.rounding = rounding
         self.random = np.random.default_rng(seed)
         self.builder = Builder()
         self.last = self.builder.input("x", Type(DType.S8, shape, self.quant()))
 
     def quant(self) -> Quant:
         """All of one scale: pooling by TFLite's rule does not change it."""
-        return Quant((0.05,), (3,), rounding="tfl")
+        return Quant((0.05,), (3,), rounding=self.rounding)
 
-    def add(self, op: Op, *operands: str) -> None:
-        (self.last,) = self.builder.add(op, self.last, *operands, quant=self.quant())
+    def add(self, op: Op, *operands: str, quant: Quant | None = None) -> None:
+        (self.last,) = self.builder.add(op, self.last, *operands, quant=quant or self.quant())
 
     def layer(self, op: Conv2d | Dense, *shape: int) -> None:
         outputs = shape[0]
         weights = self.random.integers(-127, 128, shape).astype(np.int8)
         scales = tuple(float(np.float32(s)) for s in self.random.uniform(0.002, 0.01, outputs))
-        w = self.constant(weights, Quant(scales, (0,) * outputs, 0, "tfl"))
+        w = self.constant(weights, Quant(scales, (0,) * outputs, 0, self.rounding))
         self.add(op, w, self.constant(self.random.integers(-999, 999, outputs).astype(np.int32)))
 
     def constant(self, data: np.ndarray, quant: Quant | None = None) -> str:

@@ -9,6 +9,7 @@ from edgekit.core.ops.arithmetic import Add
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.matmul import MatMul
+from edgekit.core.ops.pool2d import Pool2d
 from edgekit.core.ops.recurrent import Gru, Lstm, Rnn
 from edgekit.core.ops.reshape import Reshape
 from edgekit.core.ops.slice import Slice
@@ -37,6 +38,9 @@ def random_row_network(seed: int) -> Graph:
         if chain.pick(0, 0, 0, 1):
             outputs.append(chain.last)
     _residual(chain)
+    if chain.pick(0, 1):
+        _, height, width, _ = chain.image()
+        chain.add(Pool2d("mean", (height, width)))
     return chain.builder.graph(f"rows{seed}", ["x"], list(dict.fromkeys([*outputs, chain.last])))
 
 

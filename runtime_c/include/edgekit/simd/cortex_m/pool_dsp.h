@@ -96,4 +96,20 @@ static inline void ek_totals(
     }
 }
 
+/* Adds up to 256 cells, `right` elements apart, to the sums of eight channels. */
+static inline void ek_add_cells(const int8_t *from, int32_t cells, int32_t right, int32_t *y)
+{
+    uint32_t sums[4] = {0, 0, 0, 0};
+    for (; cells > 0; cells--, from += right) {
+        ek_add_bytes(sums, ek_load_bytes(from, 4));
+        ek_add_bytes(sums + 2, ek_load_bytes(from + 4, 4));
+    }
+    for (int32_t i = 0; i < 4; i += 2, y += 4) {
+        y[0] += (int16_t)(sums[i] & 0xFFFF);
+        y[1] += (int16_t)(sums[i + 1] & 0xFFFF);
+        y[2] += (int32_t)sums[i] >> 16;
+        y[3] += (int32_t)sums[i + 1] >> 16;
+    }
+}
+
 #endif

@@ -19,6 +19,15 @@ static EK_SHARED int16x8_t ek_mve_total(const struct ek_cells *cells, const int8
     return total;
 }
 
+/* The sums of four channels from `from` on, each with that of n cells more. */
+static inline int32x4_t ek_mve_sums_with(
+    int32x4_t sums, const int8_t *from, int32_t n, int32_t right, const mve_pred16_t lanes)
+{
+    for (; n > 0; n--, from += right)
+        sums = vaddq_s32(sums, vldrbq_z_s32(from, lanes));
+    return sums;
+}
+
 /* Stores the nearest int8 to eight numbers: the even ones and the odd ones, each with `zero` more. */
 static inline void ek_mve_store_halves(
     int8_t *y, int32x4_t even, int32x4_t odd, int32_t zero, mve_pred16_t lanes)
