@@ -310,21 +310,24 @@ def compile_graph(
     *,
     beside: Sequence[Program] = (),
     by_pointer: bool = False,
+    is_trial: bool = False,
 ) -> Program:
     """Lower a graph for a target. Inputs and outputs are the caller's, or part of the arena; with rows the
     input arrives row by row, and the arena has a ring of them. The weights of some layers have limits: see
     compact_weights.py. What is `beside` it in a library has constants that it shares, and the first of these
-    has its states. Constants are linked, or given to each run `by_pointer`."""
+    has its states. Constants are linked, or given to each run `by_pointer`. Of a trial it is not asked what
+    loops over rows gain."""
     if target.gpu:  # whose kernels know no integer weights among floats, and no 16 bits
         graph = with_int8_outputs(widened_weights(graph, only_integers=True))
     calls = [line.call for program in beside for line in program.lines]
     found = lowered(graph, target, ports, weight_limits, calls)
     whole = replace(graph, values={**graph.values, **found.values})
-    memory = assign(whole, found.layers, target.align, on_whole_tensors(ports))
     row_gain: RowGain | None = None
     if target.least_ram or ports == "rows":
-        planner = RowPlanner(whole, found.layers, target, ports, memory)
-        memory, row_gain = planner.planned()
+        planner = RowPlanner(whole, found.layers, target, ports)
+        memory, row_gain = (planner.tried(), None) if is_trial else planner.planned()
+    else:
+        memory = assign(whole, found.layers, target.align, on_whole_tensors(ports))
     prefix = identifier(graph.name, set(HEADERS), "model")
     within = [program.name for program in beside[:1]]
     taken = Names((f"{prefix}_run", f"{prefix}_selftest"))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import inf
 
 from edgekit.codegen.cost.weight_loads import total_loads
 from edgekit.codegen.lowering.lower import NO_LIMITS, WeightLimits, lowered
 from edgekit.codegen.lowering.row_search import RowPlan, RowSearch
-from edgekit.codegen.memory.planner import MemoryPlan, assign
+from edgekit.codegen.memory.planner import MemoryPlan, assign, bytes_at_least
 from edgekit.codegen.memory.sharing import LoweredLayer, Ports, on_whole_tensors
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
@@ -47,22 +48,25 @@ def tradeoffs(
     have the limits that are given for a layer's first result."""
     found = lowered(graph, target, ports, limits, ())
     whole = replace(graph, values={**graph.values, **found.values})
-    memory = assign(whole, found.layers, target.align, on_whole_tensors(ports))
-    return RowPlanner(whole, found.layers, target, ports, memory).tradeoffs()
+    return RowPlanner(whole, found.layers, target, ports).tradeoffs()
 
 
 @dataclass
 class RowPlanner:
-    """Layers of a graph, whose memory on whole tensors is known, as loops over rows."""
+    """Layers of a graph as loops over rows."""
 
     graph: Graph
     layers: Sequence[LoweredLayer]
     target: Target
     ports: Ports
-    whole: MemoryPlan
 
     def __post_init__(self) -> None:
         self._search = RowSearch.of(self.graph, self.layers, self.target, self.ports)
+
+    @cached_property
+    def whole(self) -> MemoryPlan:
+        """On whole tensors."""
+        return assign(self.graph, self.layers, self.target.align, on_whole_tensors(self.ports))
 
     def planned(self) -> tuple[MemoryPlan, RowGain]:
         """What the target asks for."""
@@ -82,6 +86,15 @@ class RowPlanner:
         if self._fits(memory := self._memory(least)):
             return self._gained(least)
         raise self._refusal(min(map(self._working_bytes, (self.whole, memory))))
+
+    def tried(self) -> MemoryPlan:
+        """The same memory, without a plan on whole tensors where that takes more for sure."""
+        if self.target.ram_limit or self.ports == "rows":
+            return self.planned()[0]
+        memory = self._memory(self._search.least())
+        if memory.arena.size < bytes_at_least(self.graph, self.layers, self.target.align, self.ports):
+            return memory
+        return memory if memory.arena.size < self.whole.arena.size else self.whole
 
     def tradeoffs(self) -> tuple[RowTradeoff, ...]:
         least = self._search.least(inf)

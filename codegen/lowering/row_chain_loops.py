@@ -50,9 +50,14 @@ class ChainLayer:
     lifetimes: Mapping[str, Lifetime]  # of operands that lie in the arena, by name
     whole: frozenset[str]  # in whose memory operands lie that must be there before the loop
 
-    @property
+    @cached_property
     def result(self) -> str:
         return self.axis.layer.result
+
+    @cached_property
+    def is_by_rows(self) -> bool:
+        """Does it read all of its operands row by row, and have one result?"""
+        return not self.axis.whole_tensors and self.axis.whole.results == 1
 
     @cached_property
     def own(self) -> Lifetime | None:
@@ -108,7 +113,7 @@ def chain_loop(
     exits = frozenset(layer.result for layer, left in _with_left(layers) if layer.needed >= left)
     if not (plan := _schedule(layers, exits, period, arrives)):
         return None
-    if early := {layer.result for layer in layers if not _has_its_end(layer, plan)}:
+    if early := {layer.result for layer in layers if layer.end is not None and not _has_its_end(layer, plan)}:
         exits |= early
         plan = _schedule(layers, exits, period, arrives)
         assert plan  # for exits decide over rings alone
@@ -145,9 +150,9 @@ def _schedule(
 def _advance_together(layers: Sequence[ChainLayer]) -> bool:
     """Do layers read nothing of what the loop makes but rows that are there by then? Results beside the
     first one, such as the state behind the last step, are there when the loop has run."""
-    axes = [layer.axis for layer in layers]
-    if not any(axis.whole_tensors or axis.whole.results > 1 for axis in axes):
+    if all(layer.is_by_rows for layer in layers):
         return True
+    axes = [layer.axis for layer in layers]
     beside = {arg.name for axis in axes for arg in axis.whole.args[axis.own + 1 :]}
     made = beside.union(axis.layer.result for axis in axes)
     by_rows = {read.tensor for axis in axes for read in axis.layer.reads}
@@ -156,8 +161,7 @@ def _advance_together(layers: Sequence[ChainLayer]) -> bool:
 
 def _has_its_end(layer: ChainLayer, plan: RowSchedule) -> bool:
     """Are the rows that are read behind the loop those of the last block?"""
-    if layer.end is None:
-        return True
+    assert layer.end is not None
     blocks = plan[layer.result]
     return layer.end <= (blocks.layer.height - blocks.start - (blocks.count - 1) * blocks.rows) * layer.row
 
@@ -211,10 +215,16 @@ def _more_bytes(
         dying = (rings[name][0] for name in inputs if name in rings and rings[name][1] == k)
         passing[k] -= min(bytes, max(dying, default=0))
         rings[layer.result] = bytes, k + life.last
+    return always + max(passing) - _saved(layers, loop.overlaps)
+
+
+def _saved(layers: Sequence[ChainLayer], overlaps: Sequence[tuple[str, str, int]]) -> int:
+    """The most bytes that a result shares with an input."""
+    if not overlaps:
+        return 0
     lives = {name: life.bytes for layer in layers for name, life in layer.lifetimes.items()}
-    pairs = ((lives[result], lives[name], distance) for result, name, distance in loop.overlaps)
-    saved = max((own + other - max(own, other + distance) for own, other, distance in pairs), default=0)
-    return always + max(passing) - max(saved, 0)
+    pairs = ((lives[result], lives[name], distance) for result, name, distance in overlaps)
+    return max(0, *(own + other - max(own, other + distance) for own, other, distance in pairs))
 
 
 def _aligned(bytes: int, align: int) -> int:

@@ -34,6 +34,13 @@ class RowLayer:
     height: int
     reads: tuple[RowRead, ...]
 
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.result, self.height, self.reads))
+
+    def __hash__(self) -> int:
+        return self._hash  # computed once: schedules of all ranges of layers are looked up
+
 
 @dataclass(frozen=True)
 class Blocks:

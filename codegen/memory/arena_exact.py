@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import gcd
+from math import gcd, inf
 
 from edgekit.codegen.memory.arena_fit import greedy
 from edgekit.codegen.memory.arena_problem import ArenaBound, ArenaProblem, SearchBudget, size_of
@@ -59,6 +59,11 @@ class ExactSearch:
         self.offsets = [0] * count
         self.floor = [0] * count  # how low each buffer can go, on top of those placed before
         self.left = set(range(count))
+        self.least: list[float] = [inf] * count  # how low each can go that is left, as `fits` found it
+        near, sizes, aligns, closer = problem.near, problem.sizes, problem.aligns, problem.closer
+        # How far each comes to lie above another one, and the other one's alignment; and below.
+        self.above = [[(j, closer.get((i, j), sizes[i]), aligns[j]) for j in near[i]] for i in range(count)]
+        self.below = [[(j, closer.get((j, i), sizes[j])) for j in near[i]] for i in range(count)]
         self.crowds = [_apart(problem, members) for members in problem.together]
         self.crowds_of = [[c for c, crowd in enumerate(self.crowds) if i in crowd] for i in range(count)]
         # All offsets are multiples of the grain, so that between two buffers the end of a grain stays empty.
@@ -102,19 +107,20 @@ class ExactSearch:
         return True
 
     def put(self, i: int) -> list[tuple[int, int]]:
-        problem, floor = self.problem, self.floor
-        self.meter.left -= len(problem.near[i])
-        self.offsets[i] = floor[i]
-        self.left.remove(i)
+        floor, left = self.floor, self.left
+        self.meter.left -= len(self.problem.near[i])
+        self.offsets[i] = ground = floor[i]
+        left.remove(i)
+        self.least[i] = inf
         for crowd in self.crowds_of[i]:
             self.rooms[crowd] -= self.padded[crowd][i]
         undo = []
-        for j in problem.near[i]:
-            if j in self.left:
-                low = floor[i] + problem.closer.get((i, j), problem.sizes[i])
+        for j, distance, align in self.above[i]:
+            if j in left:
+                low = ground + distance
                 if low > floor[j]:
                     undo.append((j, floor[j]))
-                    floor[j] = -(-low // problem.aligns[j]) * problem.aligns[j]
+                    floor[j] = -(-low // align) * align
         return undo
 
     def take_back(self, i: int, undo: list[tuple[int, int]]) -> None:
@@ -126,23 +132,25 @@ class ExactSearch:
 
     def fits(self, ground: int) -> bool:
         """Whether those left could still make a layout smaller than the best."""
-        problem, floor, sizes = self.problem, self.floor, self.problem.sizes
-        least = {}
-        for i in self.left:
-            least[i] = floor[i]
-            if floor[i] < ground:
+        near, sizes = self.problem.near, self.problem.sizes
+        floor, left, least = self.floor, self.left, self.least
+        for i in left:
+            low = floor[i]
+            if low < ground:
                 # It is too late to put it there: one of those left must come first, and carry it.
-                self.meter.left -= len(problem.near[i])
-                carriers = [j for j in problem.near[i] if j in self.left]
-                if not carriers:
+                self.meter.left -= len(near[i])
+                carried = [max(floor[j], ground) + distance for j, distance in self.below[i] if j in left]
+                if not carried:
                     return False
-                least[i] = min(max(floor[j], ground) + problem.closer.get((j, i), sizes[j]) for j in carriers)
-            if least[i] + sizes[i] >= self.size:
+                low = min(carried)
+            if low + sizes[i] >= self.size:
                 return False
+            least[i] = low
+        lowest = least.__getitem__
         for crowd, room in zip(self.crowds, self.rooms, strict=True):
             self.meter.left -= len(crowd)
-            lows = [least[i] for i in crowd if i in least]
-            if lows and min(lows) + room >= self.size:
+            # None of the crowd is left where this is infinite.
+            if crowd and self.size <= min(map(lowest, crowd)) + room < inf:
                 return False
         return True
 

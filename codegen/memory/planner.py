@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from itertools import pairwise
 
-from edgekit.codegen.memory.arena import ArenaBuffer, ArenaPlan, plan
+from edgekit.codegen.memory.arena import ArenaBuffer, ArenaPlan, crowded, plan
 from edgekit.codegen.memory.copies import with_moves
 from edgekit.codegen.memory.lifetimes import Scheduled, buffers_of, lifetimes, shifts_of, touched
 from edgekit.codegen.memory.sharing import Kind, LoweredLayer, Ports, Sharing, operands
@@ -59,6 +59,26 @@ class MemoryPlan:
 
 def assign(graph: Graph, layers: Sequence[LoweredLayer], align: int, ports: Ports = "caller") -> MemoryPlan:
     """Decide the memory of every tensor."""
+    calls, sharing = _shared(graph, layers, ports)
+    return _place(graph, calls, sharing, align)
+
+
+def bytes_at_least(graph: Graph, layers: Sequence[LoweredLayer], align: int, ports: Ports = "caller") -> int:
+    """Bytes that no such arena can do without, by what is in use at once. A move changes that only before a
+    layer that reads a part of what is in use; where there is one, nothing is known."""
+    calls, sharing = _shared(graph, layers, ports)
+    buffers = {buffer.name: buffer for buffer in buffers_of(calls, sharing, align)}
+    for step, scheduled in enumerate(calls, 1):
+        if scheduled.call.overlap is not None:
+            x = scheduled.call.args[0]
+            root, offset = sharing.root(x.name)
+            if root in buffers and (offset or buffers[root].used(step, step) != x.type.bytes):
+                return 0
+    return crowded([*buffers.values()], shifts_of(calls, sharing))
+
+
+def _shared(graph: Graph, layers: Sequence[LoweredLayer], ports: Ports) -> tuple[list[Scheduled], Sharing]:
+    """The calls, and which tensors lie in the same memory."""
     sharing = Sharing(graph, layers, ports)
     copies = _copy_outputs(graph, sharing)
     calls: list[Scheduled] = []
@@ -72,7 +92,10 @@ def assign(graph: Graph, layers: Sequence[LoweredLayer], align: int, ports: Port
     calls += copies
     _update_states(graph, calls, sharing)
     _take_over(calls, sharing)
-    return _place(graph, calls, sharing, align)
+    for s in calls:
+        if s.scratch:
+            sharing.size[s.scratch] = s.call.scratch
+    return calls, sharing
 
 
 def _copy_outputs(graph: Graph, sharing: Sharing) -> list[Scheduled]:
@@ -175,9 +198,6 @@ def _take_over(calls: Sequence[Scheduled], sharing: Sharing) -> None:
 
 
 def _place(graph: Graph, calls: Sequence[Scheduled], sharing: Sharing, align: int) -> MemoryPlan:
-    for s in calls:
-        if s.scratch:
-            sharing.size[s.scratch] = s.call.scratch
     calls, planned = with_moves(calls, sharing, align)
     buffers = buffers_of(calls, sharing, align)
     arena = planned or plan(buffers, shifts=shifts_of(calls, sharing))

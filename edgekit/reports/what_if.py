@@ -98,25 +98,43 @@ def _planned(
     ports: Ports,
     limits: WeightLimits,
 ) -> Iterator[tuple[Wanted, Change]]:
-    program, network = compile_graph(graph, target, ports, limits), Network.of(graph)
+    program, network = compile_graph(graph, target, ports, limits, is_trial=True), Network.of(graph)
     before = without_dead = Costs.of(program, optimize)
     # Channels that are dead already go with half of a layer's: what that saves is not of the change.
     are_halves = any(kind == "half" for _, kind in wanted)
     if are_halves and (smaller := dead_channels(graph, in_states=True)) is not graph:
         smaller = simplify(smaller)
         kept = _in_proportion(limits, graph, smaller)
-        without_dead = Costs.of(compile_graph(smaller, target, ports, kept), optimize)
+        without_dead = Costs.of(compile_graph(smaller, target, ports, kept, is_trial=True), optimize)
+    known: dict[Wanted, Change | None] = {}
     for result, kind in dict.fromkeys(wanted):
-        if kind in ("fast kernel", "small kernel"):
-            others = _other_kernel(program, result, is_fast=kind == "fast kernel")
-            planned = ((what, graph, other) for what, other in others)
-        else:
-            made = VARIANTS[kind](network, result, target)
-            planned = ((what, other, _in_proportion(limits, graph, other)) for what, other in made)
-        for what, other, kept in planned:
-            changed = compile_graph(other, target, ports, kept)
-            old = without_dead if kind == "half" else before
-            yield (result, kind), old.change_to(Costs.of(changed, optimize), what)
+        # Layers of a group lose channels together.
+        same = _group(network, result) if kind == "half" else result
+        if (same, kind) not in known:
+            known[same, kind] = None
+            for what, other, kept in _planned_graphs(program, network, (result, kind), target, limits):
+                changed = compile_graph(other, target, ports, kept, is_trial=True)
+                old = without_dead if kind == "half" else before
+                known[same, kind] = old.change_to(Costs.of(changed, optimize), what)
+        if change := known[same, kind]:
+            yield (result, kind), change
+
+
+def _planned_graphs(
+    program: Program, network: Network, wanted: Wanted, target: Target, limits: WeightLimits
+) -> Iterator[tuple[str, Graph, WeightLimits]]:
+    """What a change makes of a library: in words, its graph, and its limits of weights."""
+    (result, kind), graph = wanted, program.graph
+    if kind in ("fast kernel", "small kernel"):
+        others = _other_kernel(program, result, is_fast=kind == "fast kernel")
+        return ((what, graph, other) for what, other in others)
+    made = VARIANTS[kind](network, result, target)
+    return ((what, other, _in_proportion(limits, graph, other)) for what, other in made)
+
+
+def _group(network: Network, result: str) -> str:
+    """The channels that go with those of a layer."""
+    return next((group.name for group in network.groups if result in group.cells), result)
 
 
 def _in_proportion(limits: WeightLimits, graph: Graph, other: Graph) -> WeightLimits:

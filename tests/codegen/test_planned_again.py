@@ -3,6 +3,7 @@
 import gc
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 from weakref import ref
 
 import pytest
@@ -16,6 +17,7 @@ from edgekit.codegen.program import Program, compile_graph
 from edgekit.core import target
 from edgekit.core.ir import Graph
 from edgekit.core.ops import Call
+from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
 from edgekit.core.target import Target
 from edgekit.core.types import Value
@@ -62,6 +64,28 @@ def test_the_layer_that_changed_is_selected_and_packed_anew(monkeypatch: pytest.
     assert [one is other for one, other in zip(weights(before), weights(after), strict=True)] == [True, False]
     compile_graph(graph, M4)
     assert asked
+
+
+def test_layers_that_lose_the_same_channels_are_planned_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A convolution, and the depthwise one behind it."""
+    made = Chain(0, (1, 8, 8, 4))
+    made.layer(Conv2d((1, 1), (1, 1, 1, 1)), 16, 3, 3, 4)
+    made.layer(Conv2d((1, 1), (1, 1, 1, 1), groups=16), 16, 3, 3, 1)
+    made.layer(Conv2d(), 8, 1, 1, 16)
+    graph, planned = made.done("separable"), 0
+
+    def counted(*args: Any, **options: Any) -> Program:
+        nonlocal planned
+        planned += 1
+        return compile_graph(*args, **options)
+
+    monkeypatch.setattr(what_if, "compile_graph", counted)
+    one, other, _ = (node.outputs[0] for node in graph.nodes if isinstance(node.op, Conv2d))
+    alone = what_if.changes(graph, M4, [(one, "half")])
+    planned = 0
+    found = what_if.changes(graph, M4, [(one, "half"), (other, "half")])
+    assert planned == 2
+    assert found == {(one, "half"): alone[one, "half"], (other, "half"): alone[one, "half"]}
 
 
 def test_rivals_take_their_turn_after_changes_were_looked_at() -> None:

@@ -4,8 +4,12 @@ from dataclasses import replace
 
 import pytest
 from support.chains import Chain
+from support.row_networks import random_recurrent_network, random_row_network
 
 import edgekit
+from edgekit.codegen.lowering.lower import lower
+from edgekit.codegen.memory.planner import assign, bytes_at_least
+from edgekit.codegen.memory.sharing import Ports
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.codegen.row_plans import RowTradeoff, tradeoffs
 from edgekit.core import target as targets
@@ -98,3 +102,23 @@ def test_reports_show_the_shapes_of_whole_tensors() -> None:
 def test_a_limit_is_a_number_of_bytes() -> None:
     with pytest.raises(EdgeKitError, match="ram -1 is no number of bytes"):
         edgekit.estimate(network(), ram=-1)
+
+
+@pytest.mark.parametrize("ports", ["caller", "arena"])
+@pytest.mark.parametrize("seed", range(12))
+def test_no_arena_is_smaller_than_the_least(seed: int, ports: Ports) -> None:
+    """With layers before which tensors are moved, too, and of several parts."""
+    for graph in (random_row_network(seed), random_recurrent_network(seed)):
+        layers = lower(graph, M4, ports)
+        found = bytes_at_least(graph, layers, M4.align, ports)
+        assert 0 <= found <= assign(graph, layers, M4.align, ports).arena.size
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_trial_has_the_memory_of_the_library(seed: int) -> None:
+    for graph in (random_row_network(seed), random_recurrent_network(seed), network()):
+        for target in (replace(M4, least_ram=True), replace(M4, least_ram=True, ram_limit=1 << 20)):
+            built, tried = (compile_graph(graph, target, is_trial=trial) for trial in (False, True))
+            assert built.row_gain
+            assert tried.arena_bytes == built.arena_bytes
+            assert [line.call.file for line in tried.lines] == [line.call.file for line in built.lines]
