@@ -16,12 +16,18 @@ from edgekit.codegen.printing.describe import window
 from edgekit.codegen.printing.pointers import ArenaRow
 from edgekit.codegen.program import Operand, Program, ProgramCall
 from edgekit.core.ir import Graph, Source
+from edgekit.core.operator_names import operator_name
 from edgekit.core.ops import Arg, Call
-from edgekit.core.ops._linear import Linear
 from edgekit.core.types import Type
 
 Category = Literal[
-    "convolution", "depthwise", "dense", "product", "pooling", "elementwise", "copy or conversion"
+    "convolution",
+    "depthwise",
+    "dense",
+    "product",
+    "pooling or reduction",
+    "elementwise",
+    "copy or conversion",
 ]
 CATEGORIES = get_args(Category)
 
@@ -131,16 +137,13 @@ def _layer(graph: Graph, line: ProgramCall, weight_bytes: int) -> MappedLayer:
     call = line.rows.whole if line.rows else line.call
     given, made = call.args[: -call.results], call.args[-call.results :]
     node = graph.producer(made[-1].name)
-    is_depthwise = bool(
-        node and isinstance(node.op, Linear) and node.op.is_depthwise(graph.type(node.inputs[1]))
-    )
-    operator = type(node.op).__name__ if node else Instance.of(call).operator
+    operator = operator_name(graph, node) if node else Instance.of(call).operator
     return MappedLayer(
         name=line.c,
         origin=line.origin,
-        operator="Depthwise" if is_depthwise else operator,
-        category="depthwise" if is_depthwise else _category(call),
-        window=window(call),
+        operator=operator,
+        category=_category(call, operator),
+        window="" if operator.startswith("Reduce") else window(call),
         kernel=line.kernel.function,
         inputs=tuple(arg.type for arg in given if arg.value.data is None),
         outputs=tuple(arg.type for arg in made),
@@ -152,13 +155,17 @@ def _layer(graph: Graph, line: ProgramCall, weight_bytes: int) -> MappedLayer:
     )
 
 
-def _category(call: Call) -> Category:
-    """What kind of work a call does, by what it reads and makes."""
+def _category(call: Call, operator: str) -> Category:
+    """What kind of work a call does, by its operator, or by what it reads and makes."""
+    if operator == "Depthwise":
+        return "depthwise"
+    if operator.startswith("Reduce"):
+        return "pooling or reduction"
     given, made = call.args[: -call.results], call.args[-call.results :]
     data = [arg.type for arg in given if arg.value.data is None]
     has_weights = call.macs > 0 and len(data) < len(given)
     if window(call):
-        return "convolution" if has_weights else "pooling"
+        return "convolution" if has_weights else "pooling or reduction"
     if call.macs:
         return "dense" if has_weights and not call.kernel.startswith("matmul") else "product"
     is_conversion = len(data) == 1 == len(made) and data[0].dtype is not made[0].type.dtype

@@ -11,6 +11,7 @@ import numpy as np
 
 from edgekit.core.ir import Graph, MeasuredTensor, RemovedWork
 from edgekit.core.notebook import Number, card
+from edgekit.core.operator_names import operator_name
 from edgekit.core.passes.int16_outputs import has_fraction
 from edgekit.core.progress import Progress
 from edgekit.core.quality import decibels
@@ -88,11 +89,17 @@ class Quantization:
     states_before: int = 0  # bytes of a stream
     states_after: int = 0
     removed: RemovedWork | None = None  # channels of which integers leave a constant
+    judged: Mapping[str, str] = field(default_factory=dict)  # layers of `outputs` in front of a softmax
 
     @property
     def sqnr_db(self) -> float:
         """Of the worst output."""
         return min(self.outputs.values(), default=math.inf)
+
+    @property
+    def quality(self) -> Sequence[tuple[str, float]]:
+        """Of each output, or the layer in front of its softmax, by its name."""
+        return [(self.judged.get(name, name), ratio) for name, ratio in self.outputs.items()]
 
     def __repr__(self) -> str:
         quality = "" if not self.outputs else f", {decibels(self.sqnr_db)}"
@@ -100,7 +107,7 @@ class Quantization:
 
     def _repr_html_(self) -> str:
         """In notebooks."""
-        figures = [(f"quality of {name}", decibels(ratio)) for name, ratio in self.outputs.items()]
+        figures = [(f"quality of {name}", decibels(ratio)) for name, ratio in self.quality]
         figures.append(("constants", f"{self.bytes_after:,} B, before {self.bytes_before:,} B"))
         if self.states_after != self.states_before:
             figures.append(("states", f"{self.states_after:,} B, before {self.states_before:,} B"))
@@ -181,6 +188,11 @@ def describe(
         states_before=states[0],
         states_after=states[1],
         removed=made.source.removed if made.source.removed != graph.source.removed else None,
+        judged={
+            name: node.origin
+            for name in measure.scores
+            if name not in graph.outputs and (node := graph.producer(name)) and node.origin
+        },
     )
 
 
@@ -338,7 +350,7 @@ def _layers(
         yield QuantizedLayer(
             name=name,
             origin=node.origin,
-            op=type(node.op).__name__,
+            op=operator_name(graph, node),
             runs_in=runs_in,
             scale=quant.scale[0] if quant else None,
             zero=quant.zero[0] if quant else None,

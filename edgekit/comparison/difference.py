@@ -12,6 +12,7 @@ from edgekit.comparison.noise import Distance, Noise, Spread, shares
 from edgekit.core import fixed, simulate
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
+from edgekit.core.operator_names import operator_name
 from edgekit.core.ops._linear import Linear
 from edgekit.core.progress import Progress
 from edgekit.core.types import Array, DType, Type
@@ -231,7 +232,7 @@ class _LayerErrorMeter:
             **vars(self.accumulated.distance(c.name, c.other, c.type)),
             place=place,
             origin=node.origin if node else "",
-            op=type(node.op).__name__ if node else INPUT,
+            op=operator_name(a, node) if node else INPUT,
             format=_format(c.held.dtype),
             weight_format=_weight_format(b, self.theirs),
             is_float=c.held.dtype.is_float,

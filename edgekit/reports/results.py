@@ -205,7 +205,7 @@ def quantization(file: str, found: Quantization) -> list[str]:
         ("input", f"{shortened(name)}  {seen.low:.4g} to {seen.high:.4g}, mean {seen.mean:.4g}")
         for name, seen in found.inputs.items()
     ]
-    rows += [("quality", f"{shortened(name)}  {decibels(db)}") for name, db in found.outputs.items()]
+    rows += [("quality", f"{shortened(name)}  {decibels(db)}") for name, db in found.quality]
     if found.machine and found.speedup > 0:
         rows.append(("time", _speed(found)))
     if found.mixed:
