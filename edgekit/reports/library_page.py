@@ -18,6 +18,8 @@ from edgekit.reports.pages import Cell, percent, shapes
 from edgekit.reports.quantization_table import Quantized, quantized_layers
 from edgekit.reports.results import table
 
+_CARDS = (6, 4, 2)  # side by side, at most: on screens, on small ones, and on phones
+
 
 @dataclass(frozen=True)
 class LayerCosts:
@@ -123,11 +125,13 @@ def render(figures: LibraryFigures, options: PageOptions | None = None) -> str:
     costs = [*options.costs, *_known_costs(figures)]
     main = costs[0]
     quantized = quantized_layers(options.graph, found, options.difference) if options.graph else ()
+    facts = list(_facts(figures, main))
     return pages.render(
         "library.html.j2",
         title=f"{found.name} on {figures.target.name}",
         about=_about(figures),
-        facts=list(_facts(figures, main)),
+        facts=facts,
+        columns=[pages.columns(len(facts), most) for most in _CARDS],
         verdict=_verdict(figures),
         advice=_advice(figures, main, options),
         warnings=[*figures.warnings, *options.warnings],

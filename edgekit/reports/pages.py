@@ -95,6 +95,12 @@ def _columns(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(ch) in "WF" else 1 for ch in text)
 
 
+def columns(cards: int, most: int) -> int:
+    """How many cards are side by side, at most: rows of about the same length, so that none has one alone."""
+    wide = -(-cards // -(-cards // most)) if cards else 1
+    return next((count for count in range(wide, 1, -1) if cards % count != 1), wide)
+
+
 @dataclass(frozen=True)
 class Cell:
     """One number: as text, as what the table is sorted by, as the length of a bar in percent, and a note."""
