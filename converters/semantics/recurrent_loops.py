@@ -1,4 +1,4 @@
-"""Loops over the steps of a sequence that compute an LSTM or a GRU, as that one operator.
+"""Loops over the steps of a sequence that compute an LSTM, a GRU or a plain RNN, as that one operator.
 
 The body is read once, on inputs of its own, and simplified; what it computes of a step has to be the formula
 of the layer, whatever the order of sums and products. Anything else is no match, and stays a loop.
@@ -6,37 +6,31 @@ of the layer, whatever the order of sums and products. Anything else is no match
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
-from typing import NoReturn
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
 from edgekit.converters.semantics import recurrent
 from edgekit.converters.semantics.control_flow import Run
+from edgekit.converters.semantics.loop_step import NoMatchError, Shown, Step, no_match, step_of
+from edgekit.converters.semantics.masked_steps import skipping
+from edgekit.converters.semantics.movement import part, where
 from edgekit.converters.semantics.onnx import activations
-from edgekit.converters.semantics.recurrent import Activation, RecurrentLayer
+from edgekit.converters.semantics.recurrent import Activation, RecurrentLayer, Result
 from edgekit.converters.semantics.while_loop import undone
 from edgekit.converters.tensor import Tensor
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Graph, Node
-from edgekit.core.ops import Op
 from edgekit.core.ops.activations import Sigmoid, Tanh
 from edgekit.core.ops.arithmetic import Add, Mul, Sub
 from edgekit.core.ops.dense import Dense
-from edgekit.core.ops.gather import Gather
-from edgekit.core.ops.reshape import Reshape
-from edgekit.core.ops.scatter import ScatterND
 from edgekit.core.ops.slice import Slice
-from edgekit.core.passes.simplify import simplify
 from edgekit.core.types import Array
 
 _MAX_STEPS = 1 << 12
+_Found = tuple[RecurrentLayer, Callable[[RecurrentLayer], Result]]
 _SIGMOID, _TANH = Activation("sigmoid", activations.Sigmoid), Activation("tanh", activations.Tanh)
-
-
-class _NoMatchError(Exception):
-    """The loop computes something else."""
 
 
 def recognised(
@@ -49,190 +43,139 @@ def recognised(
     builder = operands[0].builder
     before = len(builder.nodes), set(builder.values)
     try:
-        step = _step(body, operands, unchanged)
+        step = step_of(body, operands, unchanged)
         counters = {i: step.counter(i, x) for i, x in enumerate(operands) if step.counts(i, x)}
         _check_count(condition, operands, counters, steps)
-    except (_NoMatchError, EdgeKitError):  # one needs to know in which step it is
+    except (NoMatchError, EdgeKitError):  # one needs to know in which step it is
         return None
     finally:
         undone(builder, *before)
     carried = [i for i in range(len(operands)) if i not in unchanged and i not in counters]
     states = [i for i in carried if operands[i].rank == 2]
-    for match in (_lstm, _gru):
+    for match in (_lstm, _gru, _rnn):
         try:
+            masked = _masked(step, states, operands, unchanged, counters)
             x = operands[lists[0]]
-            made = match(step, states, operands, x, step.row(lists[0], counters, operands))
-            results = dict(zip(states, made[1:], strict=True))
-            for i in set(carried) - set(states):
-                results[i] = step.written(i, states[0], counters, operands, made)
-        except _NoMatchError:
+            row = masked.step.row(lists[0], counters, operands)
+            layer, run = match(masked.step, masked.states, operands, x, row)
+            if masked.mask is not None and masked.mask.shape != (steps, layer.h.shape[0]):
+                continue
+            y, last, cells = skipping(layer, masked.mask, run)
+            shown = masked.shows(step, operands, y, last)
+            ends = [last] if cells is None else [last, cells]
+            results = dict(zip(masked.states, ends, strict=True))
+            for i in set(carried) - set(masked.states):
+                results[i] = (
+                    shown[step.outs[i]][1]
+                    if i in masked.repeated
+                    else step.written(i, counters, operands, shown)
+                )
+        except NoMatchError:
             continue
-        ends = {
+        made = {
             i: x.like(np.asarray(operands[i].data) + steps) for i, x in enumerate(operands) if i in counters
         }
-        return [results.get(i, ends.get(i, x)) for i, x in enumerate(operands)]
+        return [results.get(i, made.get(i, x)) for i, x in enumerate(operands)]
     return None
 
 
 @dataclass(frozen=True)
-class _Step:
-    """One iteration: its nodes, simplified, and the names of what it takes and gives."""
+class _Masked:
+    """A step as it is where it counts, which its mask [T, B] says: elsewhere states stay."""
 
-    graph: Graph
-    producers: dict[str, Node]
-    ins: Sequence[str]
-    outs: Sequence[str]
+    step: Step
+    states: Sequence[int]
+    mask: Tensor | None = None
+    repeated: Mapping[int, bool] = field(default_factory=dict)  # what else is carried to be shown: is it 0?
 
-    def node(self, name: str, kind: type[Op]) -> Node:
-        found = self.producers.get(name)
-        if found is None or not isinstance(found.op, kind):
-            _fail()
+    def shows(self, step: Step, operands: Sequence[Tensor], y: Tensor, last: Tensor) -> dict[str, Shown]:
+        """The results by the names that steps have for them."""
+        if self.mask is None:
+            return {step.outs[self.states[0]]: (y, last)}
+        found = {}
+        for i, is_zero in {self.states[0]: False, **self.repeated}.items():
+            every = where(self.mask.reshape(*self.mask.shape, 1), y, 0) if is_zero else y
+            if is_zero or _is_zero(operands[i]):  # which is what is shown before all steps that count
+                found[step.outs[i]] = every, part(every, 0, y.shape[0] - 1, 1).reshape(*last.shape)
+            elif i in self.repeated:
+                no_match()
         return found
 
-    def argument(self, name: str, kind: type[Op]) -> str:
-        """Of a function of one operand."""
-        return self.node(name, kind).inputs[0]
 
-    def either(self, name: str, kind: type[Op], *readings: Callable[[str], str]) -> tuple[str, str]:
-        """The operands of a sum or product in the order in which these readings hold, as these read them."""
-        a, b = self.node(name, kind).inputs
-        for first, second in ((a, b), (b, a)):
-            try:
-                return readings[0](first), readings[1](second)
-            except _NoMatchError:
-                continue
-        return _fail()
-
-    def product(self, name: str, *readings: Callable[[str], str]) -> str:
-        """The name of a product whose operands these readings hold for."""
-        self.either(name, Mul, *readings)
-        return name
-
-    def constant(self, name: str) -> Array:
-        data = self.graph.values[name].data
-        return data if data is not None else _fail()
-
-    def terms(self, name: str) -> list[str]:
-        """What a sum of any depth adds."""
-        found = self.producers.get(name)
-        if found is not None and isinstance(found.op, Add):
-            return [term for operand in found.inputs for term in self.terms(operand)]
-        if found is not None and isinstance(found.op, Reshape):  # of one row
-            row, flat = (self.graph.values[n].type.shape for n in (*found.inputs, name))
-            if row == (1, *flat):
-                return self.terms(found.inputs[0])
-        return [name]
-
-    def counts(self, i: int, start: Tensor) -> bool:
-        return start.type.size == 1 and start.dtype.is_integer and self.ins[i] != self.outs[i]
-
-    def counter(self, i: int, start: Tensor) -> int:
-        """Where it starts, if each iteration adds one."""
-        operands = set(self.node(self.outs[i], Add).inputs)
-        others = operands - {self.ins[i]}
-        if start.data is None or len(others) != 1 or self.constant(others.pop()).reshape(()) != 1:
-            _fail()
-        return int(start.data.reshape(())[()])
-
-    def row(self, i: int, counters: dict[int, int], operands: Sequence[Tensor]) -> str:
-        """The row of a list that a counter from 0 on picks."""
-        for node in self.graph.nodes:
-            if isinstance(node.op, Gather) and node.op.axis == 0 and node.inputs[0] == self.ins[i]:
-                self.check_index(node.inputs[1], counters)
-                (reader,) = [n for n in self.graph.nodes if node.outputs[0] in n.inputs] or [node]
-                if isinstance(reader.op, Reshape) and reader.op.shape == operands[i].shape[1:]:
-                    return reader.outputs[0]
-        return _fail()
-
-    def check_index(self, name: str, counters: dict[int, int]) -> None:
-        while name in self.producers:
-            name = self.argument(name, Reshape)
-        if name not in {self.ins[i] for i, start in counters.items() if not start}:
-            _fail()
-
-    def written(
-        self, i: int, state: int, counters: dict[int, int], operands: Sequence[Tensor], made: Sequence[Tensor]
-    ) -> Tensor:
-        """A list of the results of all steps, or of the last one alone."""
-        node = self.node(self.outs[i], ScatterND)
-        whole, index, row = node.inputs
-        if whole != self.ins[i] or node.op != ScatterND("none"):
-            _fail()
-        if self.argument(row, Reshape) != self.outs[state]:
-            _fail()
-        if operands[i].shape == made[0].shape and self.graph.values[index].data is None:
-            self.check_index(index, counters)
-            return made[0]
-        if operands[i].shape[0] != 1 or self.constant(index).any():
-            _fail()
-        return made[1].reshape(*operands[i].shape)
-
-    def products(self, name: str, operand: str) -> tuple[Array, Array]:
-        """Weights and biases of what `operand` adds to a sum of products and constants."""
-        node = self.node(name, Dense)
-        if node.op != Dense() or node.inputs[0] != operand:
-            _fail()
-        return self.constant(node.inputs[1]), self.constant(node.inputs[2])
+def _masked(
+    step: Step,
+    states: Sequence[int],
+    operands: Sequence[Tensor],
+    unchanged: Collection[int],
+    counters: Mapping[int, int],
+) -> _Masked:
+    try:
+        chosen = {i: step.selected(step.outs[i], step.ins[i]) for i in states}
+    except NoMatchError:
+        return _Masked(step, states)
+    conditions = {found.condition for found in chosen.values()}
+    if len(conditions) != 1:
+        return no_match()
+    mask = step.mask(conditions.pop(), operands, unchanged, counters)
+    repeated = {i: found.is_zero for i, found in chosen.items() if step.readers(step.ins[i]) < 2}
+    outs = [chosen[i].new if i in chosen else name for i, name in enumerate(step.outs)]
+    kept = [i for i in states if i not in repeated]
+    if not kept or any(outs[i] != outs[kept[0]] for i in repeated) or any(chosen[i].is_zero for i in kept):
+        return no_match()
+    return _Masked(replace(step, outs=outs), kept, mask, repeated)
 
 
-def _fail() -> NoReturn:
-    raise _NoMatchError
+def _is_zero(x: Tensor) -> bool:
+    return x.data is not None and not x.data.any()
 
 
-def _step(body: Run, operands: Sequence[Tensor], unchanged: Collection[int]) -> _Step:
-    """Constants that stay are constants here, too."""
-    builder = operands[0].builder
-    before = [
-        x if i in unchanged and x.data is not None else Tensor(builder, builder.input(f"step_{i}", x.type))
-        for i, x in enumerate(operands)
-    ]
-    mark = len(builder.nodes)
-    after = body(before)
-    nodes = builder.nodes[mark:]
-    ins, outs = [x.name for x in before], [x.name for x in after]
-    made = {name for node in nodes for name in node.outputs}
-    if len(outs) != len(ins) or not all(name in made or name in ins for name in outs):
-        return _fail()
-    read = {name for node in nodes for name in node.inputs if builder.data(name) is None} - made
-    if not read <= set(ins):
-        return _fail()
-    used = {name: builder.values[name] for name in (*ins, *made, *(n for node in nodes for n in node.inputs))}
-    results = tuple(dict.fromkeys(name for name in outs if name in made))
-    given = tuple(name for name in ins if builder.data(name) is None)
-    graph = simplify(Graph("step", given, results, tuple(nodes), used))
-    return _Step(graph, {name: node for node in graph.nodes for name in node.outputs}, ins, outs)
-
-
-def _check_count(condition: Run, operands: Sequence[Tensor], counters: dict[int, int], steps: int) -> None:
+def _check_count(condition: Run, operands: Sequence[Tensor], counters: Mapping[int, int], steps: int) -> None:
     """Does the loop end after as many steps as there are, because of counters alone?"""
-    for i in range(steps + 1):
-        now = [x.like(np.asarray(x.data) + i) if k in counters else x for k, x in enumerate(operands)]
-        (holds,) = condition(now)
-        if holds.data is None or bool(holds.data.all()) != (i < steps):
-            _fail()
+    builder = operands[0].builder
+    given = {i: Tensor(builder, builder.input(f"count_{i}", operands[i].type)) for i in counters}
+    mark = len(builder.nodes)
+    (holds,) = condition([given.get(i, x) for i, x in enumerate(operands)])
+    nodes = builder.nodes[mark:]
+    edges = {name for node in nodes for name in node.inputs} | {holds.name}
+    known = {name: data for name in edges if (data := builder.data(name)) is not None}
+    for step in range(steps + 1):
+        values = dict(known)
+        for i, x in given.items():
+            values[x.name] = np.asarray(operands[i].data) + np.asarray(step, x.dtype.numpy)
+        for node in nodes:
+            if not all(name in values for name in node.inputs):
+                no_match()
+            values |= zip(node.outputs, node.op.eval(*(values[name] for name in node.inputs)), strict=True)
+        if holds.name not in values or bool(values[holds.name].all()) != (step < steps):
+            no_match()
 
 
-def _lstm(
-    step: _Step, states: Sequence[int], operands: Sequence[Tensor], x: Tensor, row: str
-) -> list[Tensor]:
+def _rnn(step: Step, states: Sequence[int], operands: Sequence[Tensor], x: Tensor, row: str) -> _Found:
+    """h' = tanh(w x + r h + b)"""
+    if len(states) != 1:
+        return no_match()
+    (h,) = states
+    w, r, bias = _sum(step, step.argument(step.outs[h], Tanh), row, step.ins[h])
+    return _layer(x, operands[h], (w, r, bias, np.zeros_like(bias)), [0], (_TANH,)), recurrent.rnn
+
+
+def _lstm(step: Step, states: Sequence[int], operands: Sequence[Tensor], x: Tensor, row: str) -> _Found:
     """c' = s(f) c + s(i) tanh(g), h' = s(o) tanh(c')"""
     if len(states) != 2:
-        return _fail()
+        return no_match()
     h, c = states
     gates = _lstm_gates(step, h, c)
     n = operands[h].shape[1]
     whole = {step.node(gate, Slice).inputs[0] for gate in gates}
     order = [_block(step, gate, n) for gate in gates]
     if len(whole) != 1 or sorted(order) != [0, 1, 2, 3]:
-        _fail()
+        no_match()
     w, r, bias = _sum(step, whole.pop(), row, step.ins[h])
     layer = _layer(x, operands[h], (w, r, bias, np.zeros_like(bias)), order, (_SIGMOID, _TANH, _TANH))
-    y, last, cells = recurrent.lstm(replace(layer, c=operands[c]), False)
-    assert cells is not None, "an LSTM has cells"
-    return [y, last, cells]
+    return replace(layer, c=operands[c]), partial(recurrent.lstm, input_forget=False)
 
 
-def _lstm_gates(step: _Step, h: int, c: int) -> tuple[str, str, str, str]:
+def _lstm_gates(step: Step, h: int, c: int) -> tuple[str, str, str, str]:
     """The sums of the gates i, o, f and g."""
 
     def sigmoid(name: str) -> str:
@@ -242,11 +185,11 @@ def _lstm_gates(step: _Step, h: int, c: int) -> tuple[str, str, str, str]:
         return step.argument(name, Tanh)
 
     def is_cell(name: str) -> str:
-        return name if name == step.ins[c] else _fail()
+        return name if name == step.ins[c] else no_match()
 
     o, cells = step.either(step.outs[h], Mul, sigmoid, tanh)
     if cells != step.outs[c]:
-        return _fail()
+        return no_match()
     f, added = step.either(
         cells,
         Add,
@@ -257,10 +200,10 @@ def _lstm_gates(step: _Step, h: int, c: int) -> tuple[str, str, str, str]:
     return i, o, f, g
 
 
-def _gru(step: _Step, states: Sequence[int], operands: Sequence[Tensor], x: Tensor, row: str) -> list[Tensor]:
+def _gru(step: Step, states: Sequence[int], operands: Sequence[Tensor], x: Tensor, row: str) -> _Found:
     """h' = s(z) h + (1 - s(z)) tanh(n + s(r) m), where n is of x and m of h"""
     if len(states) != 1:
-        return _fail()
+        return no_match()
     (h,) = states
 
     def sigmoid(name: str) -> str:
@@ -273,11 +216,11 @@ def _gru(step: _Step, states: Sequence[int], operands: Sequence[Tensor], x: Tens
         return step.node(name, Slice).outputs[0]
 
     def is_state(name: str) -> str:
-        return name if name == step.ins[h] else _fail()
+        return name if name == step.ins[h] else no_match()
 
     def complement(name: str) -> str:
         one, gate = step.node(name, Sub).inputs
-        return sigmoid(gate) if (step.constant(one) == 1).all() else _fail()
+        return sigmoid(gate) if (step.constant(one) == 1).all() else no_match()
 
     z, new = step.either(
         step.outs[h],
@@ -293,30 +236,30 @@ def _gru(step: _Step, states: Sequence[int], operands: Sequence[Tensor], x: Tens
     order = [_gate(step, gate, left, right, n) for gate in (z, r)]
     order.append(_block(step, of_x, n))
     if same != z or _block(step, of_h, n) != order[2] or sorted(order) != [0, 1, 2]:
-        return _fail()
+        return no_match()
     (w, b), (u, state_bias) = step.products(left, row), step.products(right, step.ins[h])
     layer = _layer(x, operands[h], (w, u, b, state_bias), order, (_SIGMOID, _TANH))
-    return list(recurrent.gru(layer, True)[:2])
+    return layer, partial(recurrent.gru, reset_after=True)
 
 
-def _gate(step: _Step, name: str, left: str, right: str, n: int) -> int:
+def _gate(step: Step, name: str, left: str, right: str, n: int) -> int:
     """The block of a gate, which is the same of both sums."""
     a, b = step.node(name, Add).inputs
     found = {step.argument(one, Slice): _block(step, one, n) for one in (a, b)}
-    return found[left] if set(found) == {left, right} and found[left] == found[right] else _fail()
+    return found[left] if set(found) == {left, right} and found[left] == found[right] else no_match()
 
 
-def _block(step: _Step, name: str, n: int) -> int:
+def _block(step: Step, name: str, n: int) -> int:
     """Which of the blocks of n columns a slice is."""
     op = step.node(name, Slice).op
     assert isinstance(op, Slice)
     rows, first = op.starts
     if rows or first % n or op.shape[1] != n or op.steps != (1, 1):
-        return _fail()
+        return no_match()
     return first // n
 
 
-def _sum(step: _Step, name: str, row: str, state: str) -> tuple[Array, Array, Array]:
+def _sum(step: Step, name: str, row: str, state: str) -> tuple[Array, Array, Array]:
     """Weights of x and of h, and the bias, of a sum of both products and constants."""
     found: dict[str, Array] = {}
     bias = np.zeros((), np.float32)
@@ -328,10 +271,10 @@ def _sum(step: _Step, name: str, row: str, state: str) -> tuple[Array, Array, Ar
         weights, own = step.products(term, operand)
         bias = bias + own
         if operand in found or operand not in (row, state):
-            _fail()
+            no_match()
         found[operand] = weights
     if set(found) != {row, state} or bias.shape != found[row].shape[:1]:
-        return _fail()
+        return no_match()
     return found[row], found[state], bias
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from onnx import GraphProto
 
 from edgekit.converters.onnx import file
+from edgekit.converters.onnx.recurrent_loops import recurrent_loop, unchanged
 from edgekit.converters.semantics.movement import part, where
 from edgekit.converters.semantics.onnx.shape import unsqueeze
 from edgekit.converters.semantics.while_loop import MAX_UNROLLED, undone, while_loop
@@ -111,6 +112,8 @@ def Loop(
     before = len(builder.nodes), set(builder.values), importer.unrolled
     trips = inf if count is None else int(scalar(count, "the number of iterations of Loop"))
     proceed = go_on is None or bool(scalar(go_on, "the condition of Loop"))
+    if proceed and (layer := recurrent_loop(trips, carried, body, importer)):
+        return layer
     state = list(carried)
     stacks: list[list[Tensor]] = [[] for _ in body.output[1 + len(state) :]]
     step = 0
@@ -170,19 +173,10 @@ def _kept(
         step = values[1] + first.new(np.array(1, np.int64))
         return [is_within(step, condition), step, *results]
 
-    copies = {node.output[0]: node.input[0] for node in body.node if node.op_type == "Identity"}
-    unchanged = set()
-    for i, (before, after) in enumerate(zip(body.input[2:], body.output[1:], strict=False), 2):
-        name = after.name
-        while name in copies:
-            name = copies[name]
-        if name == before.name:
-            unchanged.add(i)
+    same = {i + 2 for i in unchanged(body)}
     start = [is_within(first, go_on or true), first, *carried]
     most = importer.bindings.max_iterations
-    results = while_loop(
-        start, iteration, unchanged=unchanged, private={1}, limit=limit, most=most, inputs=inputs
-    )
+    results = while_loop(start, iteration, unchanged=same, private={1}, limit=limit, most=most, inputs=inputs)
     return results[2:]
 
 
