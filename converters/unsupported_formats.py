@@ -58,7 +58,6 @@ _BY_BYTES: Mapping[tuple[int, bytes], UnsupportedFormat] = {
     ),
     (4, b"ET12"): UnsupportedFormat("an ExecuTorch program", _TO_PT2),
     (0, b"7767517\n"): UnsupportedFormat("a model of ncnn", _FROM_SOURCE),
-    (0, b'<?xml version="1.0"?>\n<net name='): UnsupportedFormat("a model of OpenVINO", _FROM_SOURCE),
 }
 
 

@@ -51,6 +51,7 @@ QUANTIZED = {
     "TFLite": "int8, int16 activations; LiteRT's integers, bit by bit",
     "MediaPipe task bundle": "as TFLite",
     "PyTorch": "int8 of pt2e",
+    "OpenVINO": "int8 (FakeQuantize of 256 levels)",
     "GGUF": "integers of blocks without minima, such as Q4_0 and Q8_0",
 }
 NUMBERS = {

@@ -35,6 +35,7 @@ from edgekit.converters.caffe import ops
 from edgekit.converters.keras import ops as keras_ops
 from edgekit.converters.mindir import ops as mindir_ops
 from edgekit.converters.mxnet import ops as mxnet_ops
+from edgekit.converters.openvino import ops as openvino_ops
 from edgekit.converters.paddle import ops as paddle_ops
 from edgekit.converters.stablehlo import ops as stablehlo_ops
 from edgekit.converters.tensorflow import ops as tensorflow_ops
@@ -56,6 +57,7 @@ _OPERATORS = {
     "Keras": keras_ops,
     "MindSpore": mindir_ops,
     "MXNet": mxnet_ops,
+    "OpenVINO": openvino_ops,
     "PaddlePaddle": paddle_ops,
     "PyTorch": torch_export_ops,
     "TensorFlow": tensorflow_ops,

@@ -1,0 +1,1 @@
+"""Handlers of OpenVINO's operators, named as these: operands, then attributes."""
