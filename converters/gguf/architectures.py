@@ -29,7 +29,7 @@ class Architecture:
     keys: Mapping[str, str] = field(default_factory=dict)
     unused: tuple[str, ...] = ()
     implied: Mapping[str, Any] = field(default_factory=dict)
-    with_experts: str = ""  # the model_type, where a setting says that there are experts
+    variants: Mapping[str, str] = field(default_factory=dict)  # the model_type, by settings that say so
 
 
 _WINDOWS = {"attention.sliding_window_pattern": "layer_types", "rope.freq_base_swa": "rope_local_base_freq"}
@@ -38,10 +38,22 @@ _EXPERTS = {
     "expert_used_count": "num_experts_per_tok",
     "expert_feed_forward_length": "moe_intermediate_size",
 }
+_SHARED = "expert_shared_feed_forward_length"
+_GRANITE = {
+    "attention.scale": "attention_multiplier",
+    "embedding_scale": "embedding_multiplier",
+    "residual_scale": "residual_multiplier",
+    "logit_scale": "logits_scaling",
+}
 # By general.architecture. Mistral's and Mixtral's files say llama, those of OLMo 3 olmo2, and GLM's chatglm.
 ARCHITECTURES: Mapping[str, Architecture] = {
-    "llama": Architecture("llama", pairs_adjacent=True, with_experts="mixtral", keys=_EXPERTS),
+    "llama": Architecture("llama", pairs_adjacent=True, variants={"expert_count": "mixtral"}, keys=_EXPERTS),
     "qwen2": Architecture("qwen2"),
+    "qwen2moe": Architecture(
+        "qwen2_moe",
+        keys={**_EXPERTS, _SHARED: "shared_expert_intermediate_size"},
+        implied={"norm_topk_prob": False},
+    ),
     "qwen3": Architecture("qwen3"),
     "qwen3moe": Architecture("qwen3_moe", keys=_EXPERTS, implied={"norm_topk_prob": True}),
     "smollm3": Architecture("smollm3", pairs_adjacent=True),
@@ -59,15 +71,12 @@ ARCHITECTURES: Mapping[str, Architecture] = {
     "gptneox": Architecture(
         "gpt_neox", turns_in_part=True, keys={"use_parallel_residual": "use_parallel_residual"}
     ),
-    "granite": Architecture(
-        "granite",
+    "granite": Architecture("granite", pairs_adjacent=True, keys=_GRANITE),
+    "granitemoe": Architecture(
+        "granitemoe",
         pairs_adjacent=True,
-        keys={
-            "attention.scale": "attention_multiplier",
-            "embedding_scale": "embedding_multiplier",
-            "residual_scale": "residual_multiplier",
-            "logit_scale": "logits_scaling",
-        },
+        keys={**_GRANITE, **_EXPERTS, _SHARED: "shared_intermediate_size"},
+        variants={_SHARED: "granitemoeshared"},
     ),
     "olmo": Architecture("olmo", pairs_adjacent=True),
     "olmo2": Architecture("olmo2", keys=_WINDOWS),
@@ -92,7 +101,10 @@ _KEYS: Mapping[str, str] = {
     "attention.sliding_window": "sliding_window",
     "vocab_size": "vocab_size",
 }
-_NONE = dict.fromkeys([*_KEYS.values(), *_EXPERTS.values(), "partial_rotary_factor", "query_pre_attn_scalar"])
+_SHARED_WIDTHS = ("shared_intermediate_size", "shared_expert_intermediate_size")
+_NONE = dict.fromkeys(
+    [*_KEYS.values(), *_EXPERTS.values(), *_SHARED_WIDTHS, "partial_rotary_factor", "query_pre_attn_scalar"]
+)
 _ROPE = "rope.scaling."
 # What repeats one of them, is checked below, or says how the file came to be.
 _CHECKED = (
@@ -127,6 +139,10 @@ _PARTS: Mapping[str, str] = {
     "ffn_gate_exps": "expert_gate",
     "ffn_up_exps": "expert_up",
     "ffn_down_exps": "expert_down",
+    "ffn_gate_inp_shexp": "shared_share",
+    "ffn_gate_shexp": "shared_gate",
+    "ffn_up_shexp": "shared_up",
+    "ffn_down_shexp": "shared_down",
     "post_ffw_norm": "mlp_post_norm",
 }
 _MLP = re.compile(r"blk\.(\d{1,6})\.ffn_up\.weight")
@@ -140,8 +156,8 @@ def architecture(settings: Record) -> Architecture:
         hint = near or f"{', '.join(ARCHITECTURES)} are read; {_FOLDER}"
         raise EdgeKitError("E0205", f"models of architecture {name:.60} are not read", settings.where, hint)
     found = ARCHITECTURES[name]
-    has_experts = found.with_experts and settings.integer(f"{name}.expert_count", 0)
-    return replace(found, model_type=found.with_experts) if has_experts else found
+    kinds = [kind for key, kind in found.variants.items() if settings.integer(f"{name}.{key}", 0)]
+    return replace(found, model_type=kinds[0]) if kinds else found
 
 
 def configured(settings: Record, tensors: Mapping[str, tuple[int, ...]]) -> Config:
@@ -152,6 +168,9 @@ def configured(settings: Record, tensors: Mapping[str, tuple[int, ...]]) -> Conf
     if "blk.0.attn_qkv.weight" in tensors and "qkv" not in names:
         names = {part: name for part, name in names.items() if part not in ("q", "k", "v")}
         names["qkv"] = "self_attn.qkv_proj"
+    for group, tensor in (("expert_", "exps"), ("shared_", "shexp")):
+        if f"blk.0.ffn_gate_{tensor}.weight" in tensors and (fused := names.pop(f"{group}gate_up", "")):
+            names |= {f"{group}{part}": f"{part}.{fused}" for part in ("gate", "up")}
     biases = {
         part for tensor, part in _PARTS.items() if {f"blk.0.{tensor}.bias", f"{tensor}.bias"} & tensors.keys()
     }

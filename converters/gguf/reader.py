@@ -28,6 +28,7 @@ from edgekit.core.ir import Graph
 from edgekit.core.text.tokenizer import Tokenizer
 
 _MAX_PARTS = 1 << 10
+_ONE_OUTPUT = ".ffn_gate_inp_shexp.weight"
 _PART = re.compile(r"(?P<stem>.+)-(?P<number>\d{5})-of-(?P<count>\d{5})\.gguf")
 
 
@@ -50,7 +51,7 @@ def convert(
         tensors = _merged(parts)
         config = configured(settings, {name: one.shape for name, one in tensors.items()})
         config = _with_frequencies(config, tensors.pop(FREQUENCIES, None))
-        stored = {their_name(key, config.names): one for key, one in tensors.items()}
+        stored = {their_name(key, config.names): _as_matrix(key, one) for key, one in tensors.items()}
         weights = Weights(stored, config, Builder(given=sum(map(len, raws.values()))))
         source = files.source(model, FORMAT, *raws.values())
         title = name or model.stem
@@ -102,6 +103,12 @@ def _merged(parts: Sequence[GgufFile]) -> dict[str, StoredBlocks]:
     if expected != len(found):
         raise EdgeKitError("E0401", f"{expected} tensors are in all files, there are {len(found)}")
     return found
+
+
+def _as_matrix(name: str, one: StoredBlocks) -> StoredBlocks:
+    """A layer of one output is a vector in files."""
+    is_vector = name.endswith(_ONE_OUTPUT) and len(one.shape) == 1
+    return replace(one, shape=(1, *one.shape)) if is_vector else one
 
 
 def _with_frequencies(config: Config, factors: StoredBlocks | None) -> Config:

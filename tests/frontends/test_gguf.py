@@ -33,7 +33,10 @@ UNSAID: dict[str, dict[str, Any]] = {
     "smollm3": {"no_rope_layer_interval": 4, "no_rope_layers": [1, 1]},
     "mixtral": {"sliding_window": None},
     "olmoe": {"norm_topk_prob": False},
+    "qwen2_moe": {},
     "qwen3_moe": {},
+    "granitemoe": {},
+    "granitemoeshared": {},
 }
 # Files that llama.cpp makes of recorded folders, and what it leaves out, changed in the folder: which
 # layers have windows, where other ones than usual do, and the scale of Gemma's scores.
@@ -85,6 +88,15 @@ def test_every_architecture_is_read() -> None:
         files = [parse(archive.read(f"{name}/net.gguf"), name).settings for name in names(RECORDED)]
     settings = [one.fields for one in files] + [decoder(name)[0] for name in UNSAID]
     assert {one["general.architecture"] for one in settings} == set(architectures.ARCHITECTURES)
+
+
+@pytest.mark.parametrize("name", UNSAID)
+def test_tensors_have_the_names_of_the_package_gguf(name: str) -> None:
+    gguf = require_module("gguf")
+    settings, tensors = decoder(name)
+    assert settings["general.architecture"] in gguf.MODEL_ARCH_NAMES.values()
+    known = {name.format(bid=i) for name in gguf.TENSOR_NAMES.values() for i in range(2)}
+    assert {tensor.rpartition(".")[0] for tensor in tensors} <= known
 
 
 @pytest.mark.parametrize("kind", QUANTIZED)

@@ -43,11 +43,40 @@ _LAYER = {
     "mlp.experts.gate_proj": "ffn_gate_exps",
     "mlp.experts.up_proj": "ffn_up_exps",
     "mlp.experts.down_proj": "ffn_down_exps",
+    "mlp.shared_expert.gate_proj": "ffn_gate_shexp",
+    "mlp.shared_expert.up_proj": "ffn_up_shexp",
+    "mlp.shared_expert.down_proj": "ffn_down_shexp",
+    "mlp.shared_expert_gate": "ffn_gate_inp_shexp",
+    "block_sparse_moe.router.layer": "ffn_gate_inp",
+    "block_sparse_moe.gate_linear": "ffn_gate_exps",
+    "block_sparse_moe.up_linear": "ffn_up_exps",
+    "block_sparse_moe.output_linear": "ffn_down_exps",
+    "shared_mlp.gate_linear": "ffn_gate_shexp",
+    "shared_mlp.up_linear": "ffn_up_shexp",
+    "shared_mlp.output_linear": "ffn_down_shexp",
     "block_sparse_moe.gate": "ffn_gate_inp",
     "block_sparse_moe.experts.w1": "ffn_gate_exps",
     "block_sparse_moe.experts.w3": "ffn_up_exps",
     "block_sparse_moe.experts.w2": "ffn_down_exps",
 }
+_ARCHITECTURES = {
+    "mistral": "llama",
+    "mixtral": "llama",
+    "qwen2_moe": "qwen2moe",
+    "qwen3_moe": "qwen3moe",
+    "granitemoeshared": "granitemoe",
+}
+# Settings of some architectures alone, where config.json has them.
+_OWN = {
+    "moe_intermediate_size": "expert_feed_forward_length",
+    "shared_expert_intermediate_size": "expert_shared_feed_forward_length",
+    "shared_intermediate_size": "expert_shared_feed_forward_length",
+    "attention_multiplier": "attention.scale",
+    "embedding_multiplier": "embedding_scale",
+    "residual_multiplier": "residual_scale",
+    "logits_scaling": "logit_scale",
+}
+_PERMUTED = ("llama", "smollm3", "granitemoe")
 _TOP = {"model.embed_tokens": "token_embd", "model.norm": "output_norm", "lm_head": "output"}
 
 
@@ -144,7 +173,7 @@ def their_name(name: str) -> str:
 def settings_of(config: Mapping[str, Any]) -> dict[str, Any]:
     """The settings that llama.cpp's converter makes of config.json."""
     kind = config["model_type"]
-    arch = {"mistral": "llama", "mixtral": "llama", "qwen3_moe": "qwen3moe"}.get(kind, kind)
+    arch = _ARCHITECTURES.get(kind, kind)
     rope = config.get("rope_parameters") or config.get("rope_scaling") or {}
     size = config.get("head_dim") or config["hidden_size"] // config["num_attention_heads"]
     own = {
@@ -164,8 +193,7 @@ def settings_of(config: Mapping[str, Any]) -> dict[str, Any]:
     experts = config.get("num_local_experts", config.get("num_experts"))
     if experts:
         own |= {"expert_count": experts, "expert_used_count": config["num_experts_per_tok"]}
-    if arch == "qwen3moe":
-        own["expert_feed_forward_length"] = config["moe_intermediate_size"]
+    own |= {theirs: config[key] for key, theirs in _OWN.items() if key in config}
     if rope.get("rope_type") == "linear":
         own |= {"rope.scaling.type": "linear", "rope.scaling.factor": float(rope["factor"])}
     return {"general.architecture": arch, **{f"{arch}.{key}": value for key, value in own.items()}}
@@ -183,10 +211,10 @@ def _tensors(config: Mapping[str, Any], raw: bytes, arch: str) -> Iterator[tuple
     given = {name: one.array() for name, one in tensors(raw, "model.safetensors").items()}
     for name, data in _stacked(given).items():
         heads = {"q_proj": "num_attention_heads", "k_proj": "num_key_value_heads"}.get(name.split(".")[-2])
-        if heads and arch in ("llama", "smollm3"):
+        if heads and arch in _PERMUTED:
             turned = data.reshape(config[heads], 2, -1, *data.shape[1:])
             data = np.ascontiguousarray(turned.swapaxes(1, 2)).reshape(data.shape)
-        yield their_name(name), plain(data)
+        yield their_name(name), plain(data[0] if data.shape[0] == 1 else data)
     rope = config.get("rope_parameters") or config.get("rope_scaling") or {}
     if rope.get("rope_type") == "llama3":
         yield "rope_freqs.weight", plain(_llama3(config, rope))
@@ -197,7 +225,17 @@ def _stacked(given: Mapping[str, Array]) -> dict[str, Array]:
     found: dict[str, list[Array]] = {}
     for name in sorted(given):
         found.setdefault(re.sub(r"\.experts\.\d", ".experts", name), []).append(given[name])
-    return {name: np.stack(all) if ".experts." in name else all[0] for name, all in found.items()}
+    made = {name: np.stack(all) if ".experts." in name else all[0] for name, all in found.items()}
+    return dict(part for name, one in made.items() for part in _halves(name, one))
+
+
+def _halves(name: str, one: Array) -> Iterator[tuple[str, Array]]:
+    """The gate and the other half of what Granite has in one tensor."""
+    if ".input_linear." not in name:
+        yield name, one
+        return
+    for part, half in zip(("gate", "up"), np.split(one, 2, axis=-2), strict=True):
+        yield name.replace("input", part), np.ascontiguousarray(half)
 
 
 def _llama3(config: Mapping[str, Any], rope: Mapping[str, Any]) -> Array:
