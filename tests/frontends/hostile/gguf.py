@@ -137,7 +137,7 @@ CASES = {
     "no architecture": Case("E0401", "has no general.architecture", settings({}, "general.architecture")),
     "another architecture": Case("E0205", "mamba", settings({"general.architecture": "mamba"})),
     "experts of another architecture": Case(
-        "E0205", "architecture qwen2moe", settings({"general.architecture": "qwen2moe"})
+        "E0205", "architecture grok", settings({"general.architecture": "grok"})
     ),
     "experts of which none is chosen": Case(
         "E0401", "no num_experts_per_tok", settings({"llama.expert_count": 8})
