@@ -29,6 +29,12 @@ _PUSHED = re.compile(r"^ ?\*? ?stack (\d+)\b", re.MULTILINE)
 _ASSEMBLY = re.compile(r"^static EK_ASSEMBLY \w+ \*?(\w+)\(", re.MULTILINE)
 _SCRATCH = re.compile(r"(?<!\bscratch)(,\s*const struct EK_STRUCT \*p\);)")  # unless it has some
 _MEETING = re.compile(r"\bEK_RESTRICT (?=(?:x|y|image)\b)")
+_RULE = re.compile(r"ek_requantize_(e|tfl|once)(?:_wide|_long)?\(")
+_RULES = {
+    "e": "(acc m + 2^(e-1)) >> e",
+    "tfl": "acc m / 2^31 2^e with two roundings",
+    "once": "acc m / 2^31 2^e with one rounding, halves away from zero",
+}
 # Kernels by the content of their calls, within `selected_once`.
 _SELECTED: ContextVar[dict[tuple[object, ...], Variant] | None] = ContextVar("_SELECTED", default=None)
 
@@ -173,7 +179,7 @@ def _instantiate(
     included = INCLUDE.findall(text)
     text = _with_operands(text, contracts.operands(header))
     tokens |= _stored_types(variant.pack, header)
-    text, header = _substitute(text, tokens, forms), _substitute(header, tokens, forms)
+    text, header = _substitute(text, tokens, forms), _substitute(_in_words(header, expr), tokens, forms)
     guard = f"EDGEKIT_{name.upper()}_H"
     header = header.replace(f"EDGEKIT_{contract[:-2].upper()}_H", guard)
     needed = tuple(sorted(supports(header + text, included, (variant.isa, *isas))))
@@ -190,6 +196,14 @@ def _instantiate(
         header = header.replace("EK_KERNEL void", f"{notes}EK_KERNEL void", 1)
     header = _behind_includes(header, f"\n#define EDGEKIT_{name.upper()}_INTERFACE 0x{interface}\n")
     return Kernel(name, f"ek_{name}__{variant.isa}", header, text, fields, pack, pointers, needed, interface)
+
+
+def _in_words(header: str, expr: str) -> str:
+    """The header, whose comments say what a rule of requantization computes: its kernel may have it in
+    assembly, and its library no function for it."""
+    if not (rule := _RULE.match(expr)):
+        return header
+    return COMMENT.sub(lambda comment: comment[0].replace("EK_EXPR", _RULES[rule[1]]), header)
 
 
 def _stored_types(layouts: Mapping[str, str], header: str) -> Iterator[tuple[str, str]]:

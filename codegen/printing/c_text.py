@@ -68,7 +68,7 @@ class Piece:
     @cached_property
     def code(self) -> str:
         """Without comments, and lines of a macro as one."""
-        return _COMMENT.sub(" ", self.text).replace("\\\n", "\n")
+        return without_comments(self.text).replace("\\\n", "\n")
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -96,6 +96,10 @@ Part = Piece | Conditional
 
 
 @cache
+def without_comments(text: str) -> str:
+    return _COMMENT.sub(" ", text)
+
+
 def parsed(text: str) -> tuple[Part, ...]:
     """The pieces of a text; joined, they are the text."""
     found, rest = _block(list(_pieces(text)))

@@ -21,6 +21,7 @@ from edgekit.codegen.printing.c_text import (
     expanded,
     parsed,
     pieces,
+    without_comments,
 )
 
 _Headers = Mapping[str, Sequence[Part]]
@@ -40,7 +41,8 @@ def without_dead_code(files: Mapping[str, bytes]) -> dict[str, bytes]:
     parts = {name: parsed(text) for name, text in headers.items()}
     macros = _Macros(parts)
     units = [unit for name in parts for unit in _units(name, parts[name], macros)]
-    alive = _reached(units, {name for text in texts.values() for name in macros.meaning("", text)[1]})
+    roots = {name for text in texts.values() for name in macros.meaning("", without_comments(text))[1]}
+    alive = _reached(units, roots)
     kept = [unit for unit in units if unit.header in whole or unit.is_kept(alive)]
     printer = _Printer({id(unit.piece) for unit in kept}, alive)
     needed = whole | {unit.header for unit in kept if unit.defines}

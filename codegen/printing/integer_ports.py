@@ -25,6 +25,11 @@ class IntegerPort:
     away: bool  # do ties go away from zero, as in models of TensorFlow Lite? Else to the even integer
 
     @property
+    def header(self) -> str:
+        """What brings the function that makes its integers."""
+        return f"integer_port_{'away' if self.away else 'even'}.h"
+
+    @property
     def c_scale(self) -> Code:
         return Code(number(self.scale, "float"))
 

@@ -87,8 +87,8 @@ def _library(program: Program, optimize: Optimize, binary: bool) -> dict[str, by
         supports.add("row_blocks.h")
     if program.row_port:
         supports.add("row_input.h")
-    if any(port.integers for port in (*program.inputs, *program.outputs)):
-        supports.add("integer_port.h")
+    for port in (*program.inputs, *program.outputs):
+        supports |= {"integer_port.h", port.integers.header} if port.integers else set()
     if program.target.cores > 1:
         files |= pool_files(program.target)
     for kernel in program.kernels:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from support.kernel_instances import instances
-from support.tools import ROOT, require
+from support.tools import ROOT, require, require_shared
 
 import edgekit
 from edgekit import Graph
@@ -236,6 +236,19 @@ def test_no_helper_is_shipped_unused(model: str, name: str, graphs: dict[str, Gr
     unused = {each for each in helpers if len(re.findall(rf"\b{each}\b", code)) <= helpers.count(each)}
     assert len(helpers) > 10
     assert unused == set()
+
+
+@pytest.mark.parametrize("name", ["host", "cortex-m4", "cortex-m55", "aarch64"])
+def test_neither_comments_nor_other_roundings_keep_helpers(name: str) -> None:
+    """TensorFlow Lite's rules, which kernels may have in assembly; macros may paste names."""
+    model = require_shared("models") / "tflite_micro" / "person_detect.tflite"
+    files = without_dead_code(render(compile_graph(edgekit.convert(model), target.load(name)), "size"))
+    code = "\n".join(text.decode() for path, text in files.items() if path.endswith((".c", ".h")))
+    code = re.sub(r"/\*.*?\*/", "", code, flags=re.DOTALL)
+    helpers = set(re.findall(r"^(?:EK_INLINED?|static inline)\b[^;{()]*?\b(ek_\w+)\(", code, re.MULTILINE))
+    pasted = {re.sub(r"##\w+##", r"\\w+", each) for each in re.findall(r"\bek_\w+##\w+##\w*", code)}
+    unused = {each for each in helpers if len(re.findall(rf"\b{each}\b", code)) < 2}
+    assert not [each for each in unused if not any(re.fullmatch(pattern, each) for pattern in pasted)]
 
 
 def test_each_kernel_has_what_it_needs(tmp_path: Path) -> None:

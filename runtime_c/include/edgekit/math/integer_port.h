@@ -23,23 +23,6 @@ static inline int32_t ek_port_truncate(
     return whole + zero;
 }
 
-/* The integer of a number as the simulator rounds: to the nearest, ties to the one that is even without the zero point. */
-static inline int32_t ek_port_quantize(float number, float scale, int32_t zero, int32_t lo, int32_t hi)
-{
-    float rest;
-    const int32_t whole = ek_port_truncate(number, scale, zero, lo, hi, &rest);
-    const int32_t odd = (whole - zero) % 2;
-    return whole + (rest > 0.5f || (rest == 0.5f && odd)) - (rest < -0.5f || (rest == -0.5f && odd));
-}
-
-/* The same in models of TensorFlow Lite: ties go away from zero. */
-static inline int32_t ek_port_quantize_away(float number, float scale, int32_t zero, int32_t lo, int32_t hi)
-{
-    float rest;
-    const int32_t whole = ek_port_truncate(number, scale, zero, lo, hi, &rest);
-    return whole + (rest >= 0.5f) - (rest <= -0.5f);
-}
-
 static inline float ek_port_dequantize(int32_t integer, float scale, int32_t zero)
 {
     return scale * (float)(integer - zero);
