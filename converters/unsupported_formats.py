@@ -57,7 +57,6 @@ _BY_BYTES: Mapping[tuple[int, bytes], UnsupportedFormat] = {
         f"config.json belongs beside those of a language model; else {_WEIGHTS}",
     ),
     (4, b"ET12"): UnsupportedFormat("an ExecuTorch program", _TO_PT2),
-    (0, b"7767517\n"): UnsupportedFormat("a model of ncnn", _FROM_SOURCE),
 }
 
 

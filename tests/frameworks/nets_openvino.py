@@ -464,7 +464,7 @@ NETS: Mapping[str, Make] = {
     "cum_sum": lambda: op.cumsum(rows(), c(1, np.int64), True, True),
     "range": lambda: op.add(x(5), op.range(c(1, np.int64), c(10, np.int64), c(2, np.int64), "f32")),
     **{
-        kind: (lambda kind=kind: getattr(op, kind)(rows(), ints(0, -1), True))  # type: ignore[misc]  # by default
+        kind: one(kind, rows, lambda: ints(0, -1), keep_dims=True)
         for kind in (
             "reduce_sum",
             "reduce_mean",

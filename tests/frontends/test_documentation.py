@@ -13,6 +13,7 @@ from edgekit.converters.gguf.architectures import ARCHITECTURES
 from edgekit.converters.gguf.blocks import BLOCKS
 from edgekit.converters.keras import function_ops, ops
 from edgekit.converters.mxnet import ops as mxnet_ops
+from edgekit.converters.ncnn import ops as ncnn_ops
 from edgekit.converters.openvino import ops as openvino_ops
 from edgekit.converters.tensorflow import ops as tensorflow_ops
 from edgekit.converters.tflite import reader as tflite_reader
@@ -40,6 +41,7 @@ def test_every_format_has_a_row(reader: read.Reader) -> None:
         (ops, "Layers of Keras:"),
         (function_ops, "Functions of `keras.ops` in functional models:"),
         (mxnet_ops, "Operators of MXNet, without the `_` and `_contrib_` before some:"),
+        (ncnn_ops, "Layers of ncnn, beside `Input`:"),
         (
             openvino_ops,
             "`ReadValue`, `Assign`, `If`, `Loop` and `TensorIterator`:",

@@ -68,8 +68,11 @@ _TFLITE: Mapping[str, Callable[[np.random.Generator], Operator]] = {
 }
 
 
-# Formats whose models tests write: their files by name.
-_WRITTEN: Mapping[str, Callable[[], Mapping[str, Mapping[str, bytes]]]] = {"GGUF": gguf_files.models}
+# Formats whose models tests write: their files by name. Those of ncnn are recorded ones alone.
+_WRITTEN: Mapping[str, Callable[[], Mapping[str, Mapping[str, bytes]]]] = {
+    "GGUF": gguf_files.models,
+    "ncnn": dict,
+}
 
 
 @dataclass(frozen=True)
