@@ -69,14 +69,14 @@ class Layer:
 
 
 def layers(text: str, where: str) -> list[Layer]:
-    """The layers of a file, in the order in which they run and load their weights."""
+    """The layers of a file, as many as it says, in the order in which they run and load their weights."""
     lines = [line.split() for line in text.splitlines() if line.strip()]
     if len(lines) < 2 or lines[0] != [MAGIC] or len(lines[1]) != 2:
         raise EdgeKitError("E0401", f"does not begin with {MAGIC} and two counts", where, _COMPLETE)
-    if lines[1][0] != str(len(lines) - 2):
-        message = f"has {len(lines) - 2} layers, it says {lines[1][0][:20]}"
-        raise EdgeKitError("E0401", message, where, _COMPLETE)
-    return [_layer(words, f"{where}, layer {i}") for i, words in enumerate(lines[2:])]
+    text, found = lines[1][0], lines[2:]
+    if not _INTEGER.fullmatch(text) or not 0 < int(text) <= len(found):
+        raise EdgeKitError("E0401", f"has {len(found)} layers, it says {text[:20]}", where, _COMPLETE)
+    return [_layer(words, f"{where}, layer {i}") for i, words in enumerate(found[: int(text)])]
 
 
 def _layer(words: Sequence[str], where: str) -> Layer:

@@ -55,6 +55,17 @@ def gemm() -> Net:
     return made.tagged(random(7, 6), random(7, seed=1))
 
 
+def attention(*shapes: tuple[int, ...], settings: str = "") -> Net:
+    """Of two heads over 8 numbers, with products from and to as many as the blobs have."""
+    sizes = [shape[1] for shape in shapes[:3]] if len(shapes) >= 3 else [shapes[0][1]] * 3
+    made = one(
+        "MultiHeadAttention", f"0=8 1=2 2={8 * sizes[0]} 3={sizes[1]} 4={sizes[2]} {settings}", *shapes
+    )
+    for i, n in enumerate(sizes):
+        made.tagged(random(8, n, seed=i)).plain(random(8, seed=i))
+    return made.tagged(random(sizes[0], 8, seed=4)).plain(random(sizes[0], seed=4))
+
+
 def network() -> Net:
     """What a converter writes of a small classifier, with weights in 16 bits."""
     made = Net().input("data", 3, 16, 16)
@@ -98,6 +109,9 @@ NETS: Mapping[str, Callable[[], Net]] = {
     "matmul_transposed": lambda: one("MatMul", "0=1", (4, 5), (6, 5)),
     "gemm": gemm,
     "gemm_blobs": lambda: one("Gemm", "2=1", (5, 3), (5, 4)),
+    "attention": lambda: attention((5, 8)),
+    "attention_to_others": lambda: attention((5, 6), (7, 4), (7, 3), settings="6=0.4"),
+    "attention_masked": lambda: attention((5, 8), (6, 8), (6, 8), (5, 6), settings="5=1"),
     "max_pool": lambda: one("Pooling", "0=0 1=3 2=2", IMAGE),
     "max_pool_borders": lambda: one("Pooling", "0=0 1=2 11=3 2=2 12=1 3=1 13=0 14=0 15=1 5=1", IMAGE),
     "average": lambda: one("Pooling", "0=1 1=3 2=2 3=1", IMAGE),
