@@ -78,18 +78,23 @@ class Decoder(Layers):
             self._written(f"{kind}_{i}", new, row, room.rows) for kind, new in (("keys", k), ("values", v))
         )
         op = CachedAttention(self.config.attention_scale, room.window, self.config.scores_cap)
-        return q.apply(op, keys, values, self.places, *self._biases)
+        return q.apply(op, keys, values, self.places, *self._biases(i))
 
     @cached_property
-    def _biases(self) -> Sequence[Tensor]:
+    def _lines(self) -> Tensor | None:
+        """Scores fall along a line with the distance."""
+        slopes = self.config.slopes
+        return None if slopes is None else self.token.new(np.stack([0 * slopes, -slopes], 1), "alibi")
+
+    def _biases(self, i: int) -> Sequence[Tensor]:
         """Of scores by distance: a line (ALiBi), or a table."""
         c = self.config
-        if c.slopes is not None:
-            return [self.token.new(np.stack([0 * c.slopes, -c.slopes], 1), "alibi")]
+        if self._lines is not None:
+            return [self._lines]
         if "relative_bias" not in c.names:
             return []
         distances = np.arange(min(c.farthest + 2, max(room.rows for room in self.rooms)))
-        return [self.relative_bias(-distances, both_ways=False)]
+        return [self.relative_bias(i, -distances, both_ways=False)]
 
     def _written(self, name: str, new: Tensor, at: Tensor, rows: int) -> Tensor:
         """The cache with the rows of these tokens."""

@@ -82,6 +82,7 @@ class Family:
     nested: str = ""  # the setting that has settings of attention in it
     normalizes: bool | str = True  # shares of the chosen experts add up to 1; or the setting that says so
     experts_hidden: str = "intermediate_size"  # the setting that has the width of an expert
+    biases_by_layer: bool = False  # by distance: a table for each layer, or one for all
     alibi: bool = False  # scores fall with the distance of keys
     position_offset: int = 0  # of the table of positions
     scales_embedding: bool = False  # by the root of the width

@@ -22,6 +22,7 @@ class Parts:
 
     def __init__(self, builder: Builder, config: Config, weights: Weights) -> None:
         self.builder, self.config, self.weights = builder, config, weights
+        self._relative: dict[int, Tensor] = {}
 
     def dense(self, part: str, x: Tensor, outputs: int, layer: int) -> Tensor:
         return compose.dense(x, *self.matrix(part, outputs, x.shape[-1], layer=layer))
@@ -61,14 +62,19 @@ class Parts:
         table = self.weights("positions", c.positions + first, c.width)
         return x + table.apply(Slice((first, 0), (1, 1), (count, c.width)))
 
-    def relative_bias(self, relative: Array, *, both_ways: bool) -> Tensor:
-        """Of scores, [heads, ...], by the position of a key relative to that of its query."""
+    def relative_bias(self, i: int, relative: Array, *, both_ways: bool) -> Tensor:
+        """Of scores of a layer, [heads, ...], by the position of a key relative to that of its query."""
         c = self.config
-        table = self.weights("relative_bias", c.buckets, c.heads, layer=0)
-        self.at("relative_bias", 0)
-        at = buckets(relative.reshape(-1, 1), c.buckets, c.farthest, both_ways=both_ways)
-        rows = table.apply(Gather(0), table.new(at, "buckets"))
-        return rows.transpose(1, 0).reshape(c.heads, *relative.shape)
+        layer = i if c.family.biases_by_layer else 0
+        if layer not in self._relative:
+            table = self.weights("relative_bias", c.buckets, c.heads, layer=layer)
+            origin = self.builder.origin
+            self.at("relative_bias", layer)
+            at = buckets(relative.reshape(-1, 1), c.buckets, c.farthest, both_ways=both_ways)
+            rows = table.apply(Gather(0), table.new(at, "buckets"))
+            self._relative[layer] = rows.transpose(1, 0).reshape(c.heads, *relative.shape)
+            self.builder.origin = origin
+        return self._relative[layer]
 
     def at(self, part: str, layer: int | None = None) -> None:
         """What the next operators belong to, without the name of the whole model."""

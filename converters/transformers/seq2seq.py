@@ -7,6 +7,7 @@ read them.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -74,9 +75,6 @@ class Encoder(Layers):
         self.builder.origin = _LENGTH
         counts = length.new(at).apply(Less(), length).reshape(1, 1, 1, room)
         self.mask = Mask(counts)
-        if "relative_bias" in c.names:
-            bias = self.relative_bias(at - at[:, None], both_ways=True)
-            self.mask = Mask(counts, bias.reshape(1, *bias.shape))
         self.at("embedding")
         table = self.weights("embedding", c.words, c.width)
         x = table.apply(Gather(0), ids.reshape(room, 1))
@@ -93,7 +91,12 @@ class Encoder(Layers):
         return self.norm("norm", x)
 
     def attended(self, i: int, layer: Layer, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        return attend(q, k, v, self.config.attention_scale, self.mask)
+        mask = self.mask
+        if "relative_bias" in self.config.names:
+            at = np.arange(q.shape[-2], dtype=np.int32)
+            bias = self.relative_bias(i, at - at[:, None], both_ways=True)
+            mask = replace(mask, bias=bias.reshape(1, *bias.shape))
+        return attend(q, k, v, self.config.attention_scale, mask)
 
 
 def _layer_states(decoder: Weights, i: int, rows: int, x: Tensor) -> Iterator[ModelState]:

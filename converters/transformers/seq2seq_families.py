@@ -18,7 +18,7 @@ class Halves:
     decoder: Family
 
 
-def _t5(config: Record, act: str = "relu", *, scales: bool = True) -> Halves:
+def _t5(config: Record, act: str = "relu", *, scales: bool = True, by_layer: bool = False) -> Halves:
     act = config.text("feed_forward_proj", act)
     is_gated, is_tied = act.startswith("gated-"), config.flag("tie_word_embeddings", True)
     encoder = Family(
@@ -49,6 +49,7 @@ def _t5(config: Record, act: str = "relu", *, scales: bool = True) -> Halves:
             "attention_multiplier": 1.0,
         },
         rotates="none",
+        biases_by_layer=by_layer,
         architectures=("ForConditionalGeneration", "LMHeadModel"),
         left_over=("decoder.", "lm_head.", "encoder.embed_tokens."),
         reads=("attention_multiplier",),
@@ -256,6 +257,7 @@ def _moonshine_heads(config: Record, half: str) -> Mapping[str, int]:
 SEQ2SEQ: Mapping[str, Callable[[Record], Halves]] = {
     "t5": _t5,
     "mt5": partial(_t5, act="gated-gelu", scales=False),
+    "umt5": partial(_t5, act="gated-gelu", by_layer=True),
     "bart": _bart,
     "whisper": _whisper,
     "moonshine": _moonshine,

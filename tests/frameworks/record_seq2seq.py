@@ -46,14 +46,16 @@ MODELS = {
     "t5": _T5,
     "t5-gated": {**_T5, "feed_forward_proj": "gated-gelu", "tie_word_embeddings": False},
     "mt5": _T5,
+    "umt5": _T5,
     "bart": {**_BART, "scale_embedding": True},
     "whisper": _WHISPER,
     "whisper-short": _WHISPER,
     "moonshine": _MOONSHINE,
     "moonshine-biases": {**_MOONSHINE, "attention_bias": True, "tie_word_embeddings": False},
 }
-# Where weights drawn by others, or farther from those of an untrained model, give texts of more words.
+# Weights drawn by other numbers, nearer to an untrained model or farther from it, where texts get more words.
 DRAWN = {
+    "umt5": (5, 0.2),
     "whisper": (4, 0.6),
     "whisper-short": (2, 0.6),
     "moonshine": (5, 0.6),
