@@ -43,7 +43,10 @@ REFUSED = (
             expected="layout",
         ),
     ),
-    ("mxnet", case("Convolution", IMAGE, rand(2, 4, 3, 3), kernel=(2, 3), no_bias=True, expected="")),
+    (
+        "mxnet",
+        case("Convolution", IMAGE, rand(2, 4, 3, 3), kernel=(2, 3), no_bias=True, expected="contradicts"),
+    ),
     ("keras_layers", case("Cropping2D", IMAGE, cropping=((2, 2), (0, 0)), expected="cropping")),
     ("keras_layers", case("Cropping2D", IMAGE, cropping=((-1, 0), (0, 0)), expected="cropping")),
     ("keras_layers", case("Dot", IMAGE, X, axes=1, expected="not supported")),
