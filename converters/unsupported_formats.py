@@ -43,7 +43,7 @@ _MINDSPORE_WEIGHTS = UnsupportedFormat(
 _CHECKPOINT = re.compile(
     rb"\n[\x80-\xff]*[\x00-\x7f]\n.[\w.]+\x12[\x80-\xff]*[\x00-\x7f]\x08.*\x12.(Float|Int|Bool)"
 )
-_FROM_SOURCE = "convert the model that it was made of"
+_GRAPHS = (".xml", ".param")  # of formats whose weights are a .bin beside it
 _WEIGHTS = "load the weights into the model that they belong to, and export it"
 # (where, bytes that stand there): what it is.
 _BY_BYTES: Mapping[tuple[int, bytes], UnsupportedFormat] = {
@@ -64,6 +64,11 @@ def recognise(path: Path, head: bytes) -> EdgeKitError | None:
     """The error for a file of a known format that no reader is for."""
     if path.is_dir():
         return None
+    if graph := next(
+        (g for g in map(path.with_suffix, _GRAPHS) if path.suffix == ".bin" and g.exists()), None
+    ):
+        message = f"{path} has the weights of {graph.name} alone"
+        return EdgeKitError("E0206", message, hint=f"convert {graph.name}, which reads them")
     found = _archive(path) if head.startswith(SIGNATURE) else _file(head)
     if found is _PICKLE and path.suffix in (".pdparams", ".pdopt"):
         found = _PADDLE_WEIGHTS

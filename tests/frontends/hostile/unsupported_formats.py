@@ -2,6 +2,7 @@
 
 import io
 import pickle
+from collections.abc import Callable
 from pathlib import Path
 
 from support.exports import SAMPLES
@@ -23,6 +24,16 @@ def pickled(protocol: int) -> bytes:
 
 def folder_of_nothing(folder: Path) -> Path:
     return folder
+
+
+def weights_alone(suffix: str) -> Callable[[Path], Path]:
+    """A file of weights, beside the graph that they belong to."""
+
+    def make(folder: Path) -> Path:
+        (folder / f"net{suffix}").write_text("")
+        return file("net.bin", bytes(8))(folder)
+
+    return make
 
 
 CASES = {
@@ -52,6 +63,8 @@ CASES = {
     "StableHLO bytecode": Case(
         "E0206", "save the text", file("net.bc", (SAMPLES / "jax/net.stablehlo.bc").read_bytes())
     ),
+    "weights of OpenVINO": Case("E0206", "convert net.xml", weights_alone(".xml")),
+    "weights of ncnn": Case("E0206", "convert net.param", weights_alone(".param")),
     "safetensors": Case(
         "E0206", "without the graph", file("net.safetensors", b"\x40" + bytes(7) + b'{"a":{}}')
     ),
