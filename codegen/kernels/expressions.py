@@ -1,9 +1,10 @@
 """Conditions and sizes in kernel files: Python's expressions over the parameters and facts of a call.
 
-Beside numbers and their operators they may say `weight_limit`, the bytes that weights may take, `rule`, `max`
-and `min`, of windows `taps_h` and `whole_w`, so many taps and whole windows along an axis are inside of the
-image, and of the weights `zero_blocks(1, 4)`, so many percent of 1 output and 4 inputs each, and
-`heavy_pairs()`, of 1000 pairs of these those that have too much for overflow_safe.py.
+Beside numbers and their operators they may say `weight_limit`, the bytes that weights may take, `is_block`, 1
+for some rows of a layer in a loop, `rule`, `max` and `min`, of windows `taps_h` and `whole_w`, so many taps
+and whole windows along an axis are inside of the image, and of the weights `zero_blocks(1, 4)`, so many
+percent of 1 output and 4 inputs each, and `heavy_pairs()`, of 1000 pairs of these those that have too much
+for overflow_safe.py.
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ from edgekit.core.reasons import OwnWordsError
 from edgekit.core.tiles import zero_blocks
 
 WEIGHT_LIMIT = "weight_limit"  # a fact of some calls: see compact_weights.py
-_UNLIMITED = 1 << 62
-KNOWN = frozenset({*FACTS, *MEASURES, WEIGHT_LIMIT, "rule"})  # of any call, beside its parameters
+IS_BLOCK = "is_block"  # a fact of calls in loops over rows: row_calls.py
+_USUAL = {WEIGHT_LIMIT: 1 << 62, IS_BLOCK: 0}  # facts of other calls
+KNOWN = frozenset({*FACTS, *MEASURES, *_USUAL, "rule"})  # of any call, beside its parameters
 _OF_WEIGHTS: dict[str, Callable[..., int]] = {f.__name__: f for f in (zero_blocks, heavy_pairs)}
 _FUNCTIONS = frozenset({"max", "min", *_OF_WEIGHTS})
 _NODES = (
@@ -97,7 +99,7 @@ def _value(call: Call, name: str) -> str | Param | None:
         return call.facts[name]
     if name in MEASURES:
         return MEASURES[name](call.params)
-    return call.params.get(name, _UNLIMITED if name == WEIGHT_LIMIT else None)
+    return call.params.get(name, _USUAL.get(name))
 
 
 @cache

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 
 from edgekit.codegen.kernels.block_sparsity import is_stream, tiled
-from edgekit.codegen.kernels.expressions import expression
+from edgekit.codegen.kernels.expressions import IS_BLOCK, expression
 from edgekit.codegen.kernels.kernel_files import Variant, all_variants, variants_of
 from edgekit.codegen.kernels.pack import is_tiled
 from edgekit.core.ops import Call
@@ -84,8 +84,11 @@ def fitting(call: Call, name: str, isas: Sequence[str], operands: Sequence[str])
 
 
 def competing() -> list[Variant]:
-    """Kernels beside which another one of the same instruction set may fit, as far as types and rules say."""
-    everything = all_variants()
+    """Kernels of whole layers beside which another one of the same instruction set may fit, as far as types
+    and rules say."""
+    everything = [
+        each for each in all_variants() if not any(IS_BLOCK in when.names for when in each.conditions)
+    ]
     return [one for one in everything if any(_may_compete(one, other) for other in everything)]
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
 from edgekit.codegen.kernels import contracts
+from edgekit.codegen.kernels.expressions import IS_BLOCK
 from edgekit.codegen.kernels.kernel_files import Variant
 from edgekit.codegen.kernels.selection import cost, ranked
 from edgekit.codegen.kernels.symbols import instance_name
@@ -143,6 +144,7 @@ class RowAxis:
             self.asked,
             params=params,
             args=tuple(args),
+            facts={**self.asked.facts, IS_BLOCK: 1},
             macs=self.asked.macs * shape.rows // self.height,
             file="",
         )
