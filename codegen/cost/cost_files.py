@@ -14,10 +14,12 @@ unit of each kind takes, and the least and the highest percentage of a count tha
     dense_s8__dsp: 228+24/142
     add_products: affine_s8_plain__dsp 228/142, = 90, 247
     conv2d_s8__dsp: 32 each +92
+    conv2d_s8_run: ^dsp 486/258
 
 Bytes of code and of parameters where several layers have the function, and where one has it, by the kernel
-that calls it: `=` is itself, and none stands for several kernels. A function that is itself a kernel says
-what each of its layers takes beside it: parameters, and where the kernel is specialised code, too.
+that calls it: `=` is itself, `^dsp` is named as the function without its last word, and none stands for
+several kernels. A function that is itself a kernel says what each of its layers takes beside it: parameters,
+and where the kernel is specialised code, too.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ from typing import Any
 FOLDER = Path(str(files("edgekit.targets"))) / "costs"
 ONCE, OFTEN = "once", "often"
 IN_NETWORKS = "error in networks"
-_PREFIX, _ITSELF = "ek_", "="
+_PREFIX, _ITSELF, _PARENT = "ek_", "=", "^"
 _EACH = " each "
 _FIT = re.compile(r"(\w+) ([\d.e-]+)(?:<([\d.e-]+))?: (.*)")
 _TERM = re.compile(r"([\d.][\d.e+-]*)(?: (\d*)-(\d+))?")
@@ -174,7 +176,8 @@ def _sizes(row: str) -> tuple[str, dict[str, list[float]]]:
     found = {}
     for part in parts.split(", "):
         caller, _, sizes = part.rpartition(" ")
-        kernel = f"{_PREFIX}{name if caller == _ITSELF else caller} " if caller else ""
+        caller = name if caller == _ITSELF else caller.replace(_PARENT, f"{name.rpartition('_')[0]}__")
+        kernel = f"{_PREFIX}{caller} " if caller else ""
         for kind, text in zip((OFTEN, ONCE), sizes.split("/"), strict=False):
             code, _, parameters = text.partition("+")
             found[kernel + kind] = [float(code), float(parameters or 0)]
@@ -187,7 +190,8 @@ def _size_row(name: str, sizes: Mapping[str, list[float]]) -> str:
     parts = []
     for kernel in dict.fromkeys(kind.rpartition(" ")[0] for kind in sizes):
         found = (texts.get(f"{kernel} {kind}".strip()) for kind in (OFTEN, ONCE))
-        caller = _ITSELF if kernel == name else _plain(kernel)
+        parent = f"{name.rpartition('_')[0]}__"
+        caller = _ITSELF if kernel == name else _plain(kernel.replace(parent, _PARENT))
         parts.append(f"{caller} {'/'.join(dict.fromkeys(filter(None, found)))}".strip())
     return f"{_plain(name)}: {', '.join(parts)}"
 

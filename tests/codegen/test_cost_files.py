@@ -66,12 +66,14 @@ def test_what_is_written_is_read_again(seed: int, folder: Path) -> None:
                 "layers": {"ek_dense_s8__dsp": {"often": [0.0, 24.0]}, "ek_pool2d_s8__ref": sizes("")},
                 "functions": {
                     "ek_dense_s8__dsp": {"often": [32.0, 0.0]},
+                    "ek_dense_s8_run": sizes("ek_dense_s8__dsp", "ek_dense_s8_tfl__dsp", ""),
                     "ek_largest": sizes("ek_dense_s8__dsp", "ek_largest", ""),
                 },
             }
         },
     }
     cost_files.write("a", written)
+    assert "dense_s8_run: ^dsp " in (folder / "a.toml").read_text()
     assert cost_files.own("a") == written
 
 
