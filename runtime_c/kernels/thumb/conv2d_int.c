@@ -12,8 +12,7 @@
  * @count copied bytes: copies * k_w * in_c
  * @count checked cells: (windows * k_h - copies) * k_w
  * @count checked bytes: (windows * k_h - copies) * k_w * (in_c // groups)
- * @count sixteens: windows * ((out_c // groups + 15) // 16)
- * @work windows, copies, copied bytes, checked cells, checked bytes, sixteens, outputs, padded products */
+ * @work windows, copied bytes, checked cells, checked bytes, outputs, padded products */
 #include "edgekit/contracts/conv2d_int.h"
 
 /* Brings the window that starts at (top, left), maybe outside of x, to `to`; the sum of its cells. */

@@ -1,14 +1,10 @@
-/* Depthwise convolution of int8 on small Cortex-M. The cells of each window are found once, see depthwise_cells.h;
+/* Depthwise convolution of int8 on Cortex-M3. The cells of each window are found once, see depthwise_cells.h;
  * then four channels advance together.
  * @for X=s8 W=s8 Y=s8 S=s32 @rule e tfl tfl_up
  * @when in_c == out_c and acc_bits <= 30 and (most_exponent < 0 or least_exponent > 32)
  * @pack w: O/4! HWI o4 @pack b: O/4! o4 @pack e: O : s8 x-1 +-1 @scratch 4 * k_h * k_w + in_c
  * @order pixels 4
  * @loads w: batch * out_h * out_w * in_c / ((in_c + 3) // 4 * 4)
- * @work odd outputs, outputs, positions, products, products by 64 outputs, products of row ends
- * @work products of row pairs, whole line blocks */
-/* The same on Cortex-M0+: see dot4_thumb1.h.
- * @as thumb1/depthwise2d_int
  * @work odd outputs, outputs, positions, products, products by 64 outputs, products of row ends
  * @work products of row pairs, whole line blocks */
 #include "edgekit/contracts/depthwise2d_int.h"

@@ -1,6 +1,6 @@
 /* Sums of products of bytes on Cortex-M0+: whole fours of outputs, sixteen at most. Assembly, because compilers store and
  * load what fits into its eight registers.
- * stack 44 */
+ * stack 24 */
 #ifndef EDGEKIT_DOT4_THUMB1_H
 #define EDGEKIT_DOT4_THUMB1_H
 
@@ -10,7 +10,7 @@
 /* Where sums begin, and where they go. */
 struct ek_sums {
     const int32_t *b;
-    int32_t less; /* than a bias; of channels, the first one */
+    int32_t less; /* than a bias */
     int32_t *to;
     int32_t *end;
 };
@@ -66,85 +66,6 @@ static EK_ASSEMBLY void ek_sums_of_cells(const uint8_t *x EK_IN_ASSEMBLY, const 
             "cmp r1, r0\n"
             "bne 1b\n"
         "pop {r3-r7, pc}\n");
-    /* clang-format on */
-}
-
-/* One channel of a cell and its weight, both with a sign, which only register offsets give. */
-#define EK_CHANNEL_PRODUCT(channel, sum)                                                                     \
-    "ldrsb r3, [r0, " #channel "]\n"                                                                         \
-    "ldrsb r1, [r2, " #channel "]\n"                                                                         \
-    "muls r3, r1, r3\n"                                                                                      \
-    "add " #sum ", r3\n"
-
-/* Biases and the products of channels of cells, from p->less on, with their weights; w holds four of each cell.
- *
- * Called with  r0 cells, r1 end, r2 w, r3 sums
- * Stack        0 cells, 4 sums
- * Loop         r0 a cell, r1 cells left, then a weight, r2 w less the first channel, r3 a product, r4-r7 channels, r8-r11 sums,
- *              r12 cells left, lr end */
-static EK_ASSEMBLY void ek_sums_of_channels(const int8_t **cells EK_IN_ASSEMBLY,
-    const int8_t **end EK_IN_ASSEMBLY, const int8_t *w EK_IN_ASSEMBLY, struct ek_sums *p EK_IN_ASSEMBLY)
-{
-    /* clang-format off */
-    __asm volatile(
-        ".syntax unified\n"
-        "push {r4-r7, lr}\n"
-        "mov r4, r8\n"
-        "mov r5, r9\n"
-        "mov r6, r10\n"
-        "mov r7, r11\n"
-        "push {r4-r7}\n"
-        "push {r0, r3}\n"
-        "mov lr, r1\n"
-        "ldr r4, [r3, #4]\n"
-        "subs r2, r2, r4\n"
-        "1:\n" /* four channels */
-            "pop {r0, r3}\n"
-            "mov r12, r0\n"
-            "ldr r1, [r3]\n"
-            "ldm r1!, {r4-r7}\n"
-            "str r1, [r3]\n"
-            "mov r8, r4\n"
-            "mov r9, r5\n"
-            "mov r10, r6\n"
-            "mov r11, r7\n"
-            "ldr r4, [r3, #4]\n"
-            "push {r0, r3}\n"
-            "adds r5, r4, #1\n"
-            "adds r6, r4, #2\n"
-            "adds r7, r4, #3\n"
-        "2:\n" /* a cell */
-                "mov r1, r12\n"
-                "ldm r1!, {r0}\n"
-                "mov r12, r1\n"
-                EK_CHANNEL_PRODUCT(r4, r8)
-                EK_CHANNEL_PRODUCT(r5, r9)
-                EK_CHANNEL_PRODUCT(r6, r10)
-                EK_CHANNEL_PRODUCT(r7, r11)
-                "adds r2, r2, #4\n"
-                "cmp r12, lr\n"
-                "bne 2b\n"
-            "ldr r0, [sp, #4]\n"
-            "adds r4, #4\n"
-            "str r4, [r0, #4]\n"
-            "subs r2, #4\n"
-            "ldr r1, [r0, #8]\n"
-            "ldr r3, [r0, #12]\n"
-            "mov r4, r8\n"
-            "mov r5, r9\n"
-            "mov r6, r10\n"
-            "mov r7, r11\n"
-            "stm r1!, {r4-r7}\n"
-            "str r1, [r0, #8]\n"
-            "cmp r1, r3\n"
-            "bne 1b\n"
-        "add sp, #8\n"
-        "pop {r4-r7}\n"
-        "mov r8, r4\n"
-        "mov r9, r5\n"
-        "mov r10, r6\n"
-        "mov r11, r7\n"
-        "pop {r4-r7, pc}\n");
     /* clang-format on */
 }
 
