@@ -1,4 +1,4 @@
-"""Global average pooling in loops over rows: running sums of the channels, divided behind the loop."""
+"""Global average pooling in loops over rows: running sums of the channels, divided after the loop."""
 
 from __future__ import annotations
 

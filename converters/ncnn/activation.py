@@ -1,4 +1,4 @@
-"""The activation that a layer of ncnn may have behind it."""
+"""The activation that a layer of ncnn may end with."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from edgekit.core.errors import EdgeKitError
 
 
 def activated(x: Tensor, kind: int, numbers: Sequence[float]) -> Tensor:
-    """x behind the activation of that kind, with its parameters."""
+    """The activation of that kind, with its parameters, of x."""
     match kind, list(numbers):
         case 0, _:
             return x

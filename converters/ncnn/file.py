@@ -110,7 +110,7 @@ class Weights:
         return self._array(DType.F32, shape)
 
     def tagged(self, *shape: int) -> Array:
-        """Floats behind a word that says how they are stored: in 32 or 16 bits, or as places in a table."""
+        """Floats after a word that says how they are stored: in 32 or 16 bits, or as places in a table."""
         (tag,) = struct.unpack("<I", self._take(4))
         if tag == _HALVES:
             return self._array(DType.F16, shape).astype(np.float32)

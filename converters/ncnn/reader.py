@@ -1,7 +1,7 @@
 """ncnn's .param with the .bin beside it -> Graph, by the handlers of ops: functions named as its layers.
 
 Blobs have up to four dimensions (c, d, h, w) and no batch. Weights have no places of their own: each layer
-loads those that it has behind the ones of the layer before.
+loads its own after those of the layer before.
 """
 
 from __future__ import annotations

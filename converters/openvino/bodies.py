@@ -131,7 +131,7 @@ class _Slices:
 
 
 def _gathered(body: _Body, end: Element, history: Sequence[Values]) -> Tensor:
-    """What a result of the body is in the end, or of all iterations one behind the other."""
+    """What a result of the body is in the end, or those of all iterations, concatenated."""
     if "axis" not in end.attributes:
         return body.result(history[-1], _inner(end))
     found = [body.result(values, _inner(end)) for values in history]

@@ -1,4 +1,4 @@
-"""ncnn's files by hand: lines of layers, and weights one behind the other."""
+"""ncnn's files by hand: lines of layers, and weights one after the other."""
 
 from __future__ import annotations
 

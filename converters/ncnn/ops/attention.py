@@ -1,4 +1,4 @@
-"""Attention of several heads, with the products before and behind it."""
+"""Attention of several heads, with the products before and after it."""
 
 from __future__ import annotations
 

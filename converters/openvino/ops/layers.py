@@ -178,7 +178,7 @@ def MVN(
 
 
 def NormalizeL2(x: Tensor, given: Tensor, *, eps: float, eps_mode: str) -> Tensor:
-    """x by its length along some axes; no axes are each element by itself."""
+    """x by its length along some axes; without axes each element by its own."""
     axes = given.ints("the axes of NormalizeL2")
     square = _reduce(x * x, "sum", axes) if axes else x * x
     square = square.max(eps) if eps_mode == "max" else square + eps

@@ -202,7 +202,7 @@ def _sequence(
 
 def _biases(b: Tensor, width: int, size: int) -> Iterator[tuple[Tensor, Tensor]]:
     """Those of the input and of the state, for each direction. A bias of the state alone is that of the new
-    memory of a GRU, behind the others."""
+    memory of a GRU, after the others."""
     for i in range(b.shape[0]):
         own = _of(b, i)
         inner = own.like(np.zeros(width))
