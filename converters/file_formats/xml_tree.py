@@ -5,21 +5,21 @@ A document type is refused: by entities of its own a small file becomes a large 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
+from edgekit.converters.file_formats import text_numbers
 from edgekit.core.errors import EdgeKitError
 
 _MAX_DEPTH = 200
 _MAX_ELEMENTS = 1 << 22
-_INTEGER = re.compile(r"-?[0-9]{1,18}")
+_MAX_TEXT = 1 << 12  # characters of an element that are kept: no more is a number
 
 
 @dataclass
 class Element:
-    """An element, and the text that it holds outside of its children."""
+    """An element, and the start of the text that it holds outside of its children."""
 
     tag: str
     attributes: Mapping[str, str]
@@ -49,17 +49,12 @@ class Element:
 
     def integer(self, key: str, default: int | None = None) -> int:
         """An attribute that is an integer."""
-        return self._integer(self.text(key, None if default is None else str(default)), key)
+        text = self.text(key, None if default is None else str(default))
+        return text_numbers.integer(text, f"{key} of {self.tag}", self.where)
 
     def number(self) -> int:
         """Its text, which is an integer."""
-        return self._integer(self.content.strip(), "the text")
-
-    def _integer(self, text: str, what: str) -> int:
-        if not _INTEGER.fullmatch(text):
-            message = f"{what} of {self.tag} is {text[:40]!r}, it should be an integer"
-            raise EdgeKitError("E0401", message, self.where)
-        return int(text)
+        return text_numbers.integer(self.content.strip(), f"the text of {self.tag}", self.where)
 
 
 def parse(raw: bytes, what: str) -> Element:
@@ -101,7 +96,8 @@ class _Parser:
         self.open.append(made)
 
     def _text(self, text: str) -> None:
-        self.open[-1].content += text
+        if len(self.open[-1].content) < _MAX_TEXT and not text.isspace():
+            self.open[-1].content += text
 
     def _end(self, _: str) -> None:
         self.open.pop()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from math import prod
 import numpy as np
 
 from edgekit.converters import files
+from edgekit.converters.file_formats.text_numbers import integer, is_integer, number
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.types import Array, DType
 
@@ -18,8 +18,6 @@ MAGIC = "7767517"
 _MAX_BLOBS = 1 << 16  # of a layer
 _ARRAYS = -23300  # before the number of a setting that is an array
 _HALVES, _BYTES, _FLOATS, _TABLE = 0x01306B47, 0x000D4B38, 0x0002C056, 256
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?(inf|nan)", re.IGNORECASE)
-_INTEGER = re.compile(r"[+-]?\d{1,12}")
 _COMPLETE = "is the file complete?"
 
 
@@ -36,26 +34,22 @@ class Layer:
     def integer(self, key: int, default: int = 0) -> int:
         """A setting that is an integer."""
         text = self.settings.get(key)
-        if text is None:
-            return default
-        if not _INTEGER.fullmatch(text):
-            raise EdgeKitError("E0401", f"setting {key} is {text[:40]!r}, it should be an integer")
-        return int(text)
+        return default if text is None else integer(text, f"setting {key}")
 
     def number(self, key: int, default: float = 0.0) -> float:
         """A setting that is a number."""
         text = self.settings.get(key)
-        return default if text is None else _number(text, key)
+        return default if text is None else number(text, f"setting {key}")
 
     def numbers(self, key: int) -> list[float]:
         """A setting that is an array, in either of two forms."""
         counted, plain = self.settings.get(_ARRAYS - key), self.settings.get(key)
-        if counted is None:
-            return [] if plain is None else [_number(part, key) for part in plain.split(",")]
-        count, *parts = counted.split(",")
-        if count != str(len(parts)):
-            raise EdgeKitError("E0401", f"setting {key} has {len(parts)} numbers, it says {count[:20]}")
-        return [_number(part, key) for part in parts]
+        parts = [] if plain is None else plain.split(",")
+        if counted is not None:
+            count, *parts = counted.split(",")
+            if count != str(len(parts)):
+                raise EdgeKitError("E0401", f"setting {key} has {len(parts)} numbers, it says {count[:20]}")
+        return [number(part, f"setting {key}") for part in parts]
 
     def integers(self, key: int) -> list[int]:
         return [int(number) for number in self.numbers(key)]
@@ -63,7 +57,7 @@ class Layer:
     def refuse(self, *keys: int) -> None:
         """Refuse settings that change what the layer computes, where they are not 0."""
         for key in keys:
-            if self.settings.get(key, "0") not in ("0", '""'):
+            if self.settings.get(key, "0") not in ("0", ""):
                 value = self.settings[key][:20]
                 raise EdgeKitError("E0203", f"{self.type}: setting {key}={value} is not supported")
 
@@ -74,7 +68,7 @@ def layers(text: str, where: str) -> list[Layer]:
     if len(lines) < 2 or lines[0] != [MAGIC] or len(lines[1]) != 2:
         raise EdgeKitError("E0401", f"does not begin with {MAGIC} and two counts", where, _COMPLETE)
     text, found = lines[1][0], lines[2:]
-    if not _INTEGER.fullmatch(text) or not 0 < int(text) <= len(found):
+    if not is_integer(text) or not 0 < int(text) <= len(found):
         raise EdgeKitError("E0401", f"has {len(found)} layers, it says {text[:20]}", where, _COMPLETE)
     return [_layer(words, f"{where}, layer {i}") for i, words in enumerate(found[: int(text)])]
 
@@ -87,16 +81,10 @@ def _layer(words: Sequence[str], where: str) -> Layer:
     settings: dict[int, str] = {}
     for word in words[4 + sum(counts) :]:
         key, equals, value = word.partition("=")
-        if not equals or not _INTEGER.fullmatch(key) or int(key) in settings:
+        if not equals or not is_integer(key) or int(key) in settings:
             raise EdgeKitError("E0401", f"setting {word[:40]!r}", where)
         settings[int(key)] = value.strip('"') if value.startswith('"') else value
     return Layer(words[0], words[1], ins, outs, settings)
-
-
-def _number(text: str, key: int) -> float:
-    if not _NUMBER.fullmatch(text):
-        raise EdgeKitError("E0401", f"setting {key} is {text[:40]!r}, it should be a number")
-    return float(text)
 
 
 class Weights:

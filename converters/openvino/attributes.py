@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from inspect import signature
 from typing import Any
 
+from edgekit.converters.file_formats.text_numbers import integer, number
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.types import DType
 
@@ -30,8 +30,6 @@ _DTYPES = {
     "u32": DType.U32,
     "u64": DType.U64,
 }
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?inf(inity)?|[+-]?nan", re.IGNORECASE)
-_INTEGER = re.compile(r"[+-]?\d{1,19}")
 _FLAGS = {"true": True, "false": False, "1": True, "0": False}
 # Ways of padding, as ONNX calls them.
 _PADDINGS = {
@@ -87,15 +85,11 @@ def _check_broadcast(text: str) -> None:
 
 
 def _int(text: str) -> int:
-    if not _INTEGER.fullmatch(text.strip()):
-        raise EdgeKitError("E0401", f"{text[:40]!r} should be an integer")
-    return int(text)
+    return integer(text.strip(), "a setting")
 
 
 def _float(text: str) -> float:
-    if not _NUMBER.fullmatch(text.strip()):
-        raise EdgeKitError("E0401", f"{text[:40]!r} should be a number")
-    return float(text)
+    return number(text.strip(), "a setting")
 
 
 def _bool(text: str) -> bool:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from edgekit.converters.file_formats.xml_tree import Element
-from edgekit.converters.openvino.net import Layer, Net, Place, net_of
+from edgekit.converters.openvino.net import Layer, Net, Place
 from edgekit.converters.semantics.control_flow import branch
 from edgekit.converters.semantics.movement import part
 from edgekit.converters.tensor import Tensor, concat, scalar
@@ -31,11 +31,13 @@ class _Body:
 
     @staticmethod
     def of(layer: Layer, prefix: str = "") -> _Body:
-        element = layer.element
+        element, body = layer.element, f"{prefix}body"
         ends = element.one(f"{prefix}port_map")
+        if body not in layer.nets:
+            raise EdgeKitError("E0401", f"{layer.type} has no {body}", element.where)
         back = [edge for found in element.all("back_edges") for edge in found.all("edge")]
         return _Body(
-            net_of(element.one(f"{prefix}body")),
+            layer.nets[body],
             list(ends.all("input")),
             list(ends.all("output")),
             [(edge.integer("from-layer"), edge.integer("to-layer")) for edge in back],
@@ -52,12 +54,6 @@ class _Body:
         """Layers of the net that the layer itself gives or asks for."""
         ends = (*self.inputs, *self.outputs)
         return [_inner(end) for end in ends if end.text("purpose", "") == purpose]
-
-
-def nets(layer: Layer) -> Iterator[Net]:
-    """The nets inside of a layer."""
-    for tag in ("body", "then_body", "else_body"):
-        yield from (net_of(body) for body in layer.element.all(tag))
 
 
 def _if(run: Run, layer: Layer, operands: Sequence[Tensor]) -> Sequence[Tensor]:

@@ -13,6 +13,7 @@ from edgekit.core.errors import EdgeKitError
 from edgekit.core.types import DType
 
 _OPSET = "opset"
+_BODIES = ("body", "then_body", "else_body")
 Place = tuple[int, int]  # a layer and one of its ports
 
 
@@ -53,6 +54,11 @@ class Layer:
         return (
             {} if found is None else {key.replace("-", "_"): text for key, text in found.attributes.items()}
         )
+
+    @cached_property
+    def nets(self) -> Mapping[str, Net]:
+        """The nets inside of it, by the names of their elements."""
+        return {inner.tag: net_of(inner) for inner in self.element.children if inner.tag in _BODIES}
 
     @cached_property
     def inputs(self) -> Sequence[int]:

@@ -98,7 +98,7 @@ class OpenvinoImporter:
         outputs: dict[str, Tensor] = {}
         for layer in net.of_type(_RESULT):
             (place,) = net.operands(layer)
-            outputs[_unique(_name_of(net, layer, place), outputs)] = values[place]
+            outputs[_unique(_name_of(net, layer, place), outputs)] = self._value(values, place)
         if not outputs and not self.written:
             raise EdgeKitError("E0401", "the net computes nothing")
         given = [name for _, name in parameters]
@@ -199,12 +199,12 @@ def _operators(net: Net) -> Iterator[tuple[str, str]]:
     """The layers of a net and of its bodies."""
     for layer in net.layers:
         yield layer.operator, layer.name
-        for body in bodies.nets(layer):
+        for body in layer.nets.values():
             yield from _operators(body)
 
 
 def _has_weights(net: Net) -> bool:
-    return any(layer.type == _CONSTANT or any(map(_has_weights, bodies.nets(layer))) for layer in net.layers)
+    return any(layer.type == _CONSTANT or any(map(_has_weights, layer.nets.values())) for layer in net.layers)
 
 
 def _public(layer: Layer) -> str:

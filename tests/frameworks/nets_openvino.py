@@ -318,6 +318,7 @@ NETS: Mapping[str, Make] = {
     "gelu_tanh": lambda: op.gelu(rows(), "tanh"),
     "hard_sigmoid": lambda: op.hard_sigmoid(rows(), c(0.3), c(0.4)),
     "swish": lambda: op.swish(rows(), c(1.5)),
+    "swish_computed": lambda: op.swish(rows(), op.reduce_mean(more(), ints(0, 1, 2), False)),
     "softmax": lambda: op.softmax(rows(), -2),
     "softmax_in_set_1": lambda: opset1.softmax(rows(), 1),
     "log_softmax": lambda: op.log_softmax(rows(), -1),
@@ -418,6 +419,7 @@ NETS: Mapping[str, Make] = {
     ),
     "reshape": lambda: op.reshape(rows(), ints(0, 2, -1), True),
     "squeeze": lambda: op.squeeze(x(1, 3, 1, 4), ints(-2)),
+    "squeeze_what_is_one": lambda: op.squeeze(x(1, 3, 1, 4), ints(1, 2), True),
     "unsqueeze": lambda: op.unsqueeze(rows(), ints(0, -1)),
     "shape_of": lambda: op.multiply(rows(), op.convert(op.reduce_prod(op.shape_of(more()), ints(0)), "f32")),
     "transpose": lambda: op.transpose(rows(), ints(2, 0, 1)),
@@ -484,6 +486,12 @@ NETS: Mapping[str, Make] = {
     "gru_bidirectional": sequence("gru_sequence", 3, 1, 4, 2, linear_before_reset=True),
     "rnn": sequence("rnn_sequence", 1, 1, 1, 1),
     "rnn_relu": sequence("rnn_sequence", 1, 1, 1, 1, activations=["relu"]),
+    "gru_of_all_steps": lambda: list(
+        op.gru_sequence(
+            *(x(2, 5, 3), x(2, 1, 4), c([5, 5], np.int32)),
+            *(w(1, 12, 3), w(1, 12, 4), w(1, 12), 4, "forward"),
+        ).outputs()
+    ),
     "lstm_cell": cell("lstm_cell", 4, 2, 4),
     "gru_cell": cell("gru_cell", 3, 1, 4, linear_before_reset=True),
     "gru_cell_before": cell("gru_cell", 3, 1, 3),

@@ -18,8 +18,8 @@ from edgekit.core.passes.simplify import simplify
 
 # What a conversion may never import, as it would need the framework, or run what a file says.
 FRAMEWORKS = {
-    *("caffe", "chainer", "flax", "h5py", "jax", "jaxlib", "keras", "mindspore", "mxnet", "onnxruntime"),
-    *("paddle", "tensorflow", "torch"),
+    *("caffe", "chainer", "flax", "h5py", "jax", "jaxlib", "keras", "mindspore", "mxnet", "ncnn"),
+    *("onnxruntime", "openvino", "paddle", "tensorflow", "torch"),
 }
 FLOAT = [e for e in exports() if not e.is_int8]
 INT8 = [e for e in exports() if e.is_int8]
@@ -65,8 +65,9 @@ def test_int8_exports_of_one_model_are_one_graph(folder: Path) -> None:
         other.assert_same(first, rtol=0)
 
 
-# A bundle holds files of another format, tests/tflite make some; language models have no convolution.
-OTHERS = {"MediaPipe task bundle", "transformers", "GGUF"}
+# A bundle holds files of another format, tests/tflite make some; language models have no convolution; nets of
+# ncnn have no batch, which makes another graph: tests/frontends/test_ncnn.py compares whole ones.
+OTHERS = {"MediaPipe task bundle", "transformers", "GGUF", "ncnn"}
 
 
 @pytest.mark.parametrize("format", sorted({r.FORMAT for r in read.readers()} - OTHERS))

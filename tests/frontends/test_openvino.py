@@ -1,13 +1,16 @@
 """OpenVINO's files compute what OpenVINO does: nets of each operator were recorded."""
 
 import re
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 from zipfile import ZipFile
 
 import numpy as np
 import pytest
 from support.exports import SAMPLES
+from support.handler_cases import Case, Known, case, computed, rand
 from support.openvino_files import Weights, layer, net, parameter, port, result, write
 from support.recorded import names, unpacked
 
@@ -49,12 +52,12 @@ def test_attributes_are_of_types_that_are_parsed() -> None:
         assert wrong <= {"outputs", "opset"}, f"{kind}: {wrong}"
 
 
-def chain(*layers: str, weights: bytes = b"", folder: Path, **options: object) -> Graph:
+def chain(*layers: str, folder: Path, shapes: Mapping[str, Sequence[int]] | None = None) -> Graph:
     """A net of an input, these layers of one input each, and a result."""
     made = [*layers, result(len(layers))]
     places = [(i, 0 if "Parameter" in text else 1) for i, text in enumerate(layers)]
     sources = {(b, 0): place for (b, place) in zip(range(1, len(made)), places, strict=True)}
-    return read.read(write(folder, net(made, sources), weights), **options)  # type: ignore[arg-type]
+    return read.read(write(folder, net(made, sources)), shapes=shapes)
 
 
 def test_adaptive_maxima(tmp_path: Path) -> None:
@@ -124,6 +127,116 @@ def test_a_fake_quantization_of_bytes_is_one_that_layers_keep(tmp_path: Path) ->
         kinds.append([type(node.op) for node in read.read(path).nodes])
     assert {Quantize, Dequantize} <= set(kinds[0])
     assert not {Quantize, Dequantize} & set(kinds[1])
+
+
+I64 = np.int64
+CELLS = rand(2, 3, 4)
+PIXELS = rand(1, 4, 5, 6)
+POOL: dict[str, Any] = {"kernel": (3, 3), "strides": (2, 2), "pads_begin": (1, 1), "pads_end": (1, 1)}
+SEQUENCE = (
+    rand(2, 5, 3),
+    rand(2, 1, 4),
+    Known(np.array([5, 5])),
+    *(rand(1, 12, n) for n in (3, 4)),
+    rand(1, 12),
+)
+
+
+def ints(*values: int) -> Known:
+    return Known(np.array(values, I64))
+
+
+def one(value: int) -> Known:
+    return Known(np.array(value, I64))
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [
+        case("Gelu", CELLS, approximation_mode="SIGMOID", expected="Gelu by SIGMOID"),
+        case("Round", CELLS, mode="up", expected="rounding by up"),
+        case(
+            *("ScatterElementsUpdate", rand(3), Known(np.array([0])), rand(1), one(0)),
+            reduction="mean",
+            expected="by mean",
+        ),
+        case("ScatterNDUpdate", rand(3), Known(np.array([[0]])), rand(1), reduction="sub", expected="by sub"),
+        case("TopK", CELLS, one(2), axis=1, mode="max", sort="index", expected="order of places"),
+        case("Range", one(0), one(3), one(0), expected="in steps of 0"),
+        case("ScaledDotProductAttention", rand(1, 4, 3, 8), *[rand(1, 2, 3, 8)] * 2, expected="attention of"),
+        case("LRN", PIXELS, ints(2), alpha=1.0, beta=1.0, bias=1.0, size=3, expected="than channels"),
+        case(
+            *("ConvolutionBackpropData", PIXELS, Known(rand(4, 3, 3, 3)), ints(2, 2)),
+            strides=(1, 1),
+            dilations=(1, 1),
+            pads_begin=(0, 0),
+            pads_end=(0, 0),
+            expected="cuts its result",
+        ),
+        case("Split", CELLS, one(1), num_splits=2, expected="2 parts of axis 1"),
+        case("Slice", CELLS, ints(0), ints(2), ints(0), expected="Slice from"),
+        case("Pad", CELLS, ints(0, 0, 0), ints(0, 0, 0), pad_mode="wrap", expected="by wrap"),
+        case(
+            "Pad", CELLS, ints(0, -2, 0), ints(0, -2, 0), pad_mode="constant", expected="more than there is"
+        ),
+        case("Broadcast", rand(3), ints(2, 3), mode="pdpd", expected="Broadcast by pdpd"),
+        case("ShuffleChannels", PIXELS, group=3, expected="3 groups of axis 1"),
+        case("MaxPool", PIXELS, **POOL, rounding_type="up", expected="rounding by 'up'"),
+        case("MaxPool", PIXELS, **POOL, auto_pad="full", expected="padding by 'full'"),
+        case(
+            *("AvgPool", PIXELS),
+            **POOL | {"kernel": (1, 1), "pads_end": (2, 2)},
+            exclude_pad=True,
+            rounding_type="ceil",
+            expected="begins in the padding",
+        ),
+        case("AdaptiveAvgPool", CELLS, ints(2, 2), expected="adaptive pooling of"),
+        case(
+            "Interpolate",
+            PIXELS,
+            ints(9, 9),
+            ints(2, 3),
+            mode="area",
+            opset=11,
+            expected="Interpolate by area",
+        ),
+        case(
+            "Interpolate", PIXELS, ints(9), ints(2, 3), mode="linear", opset=11, expected="1 sizes for 2 axes"
+        ),
+        case("Interpolate", PIXELS, ints(0, 9), ints(2, 3), mode="linear", opset=11, expected=r"to \[0, 9\]"),
+        case(
+            *("Interpolate", PIXELS, ints(9, 9), ints(2, 3)),
+            mode="linear",
+            antialias=True,
+            opset=11,
+            expected="with antialias",
+        ),
+        case(
+            *("GRUSequence", *SEQUENCE),
+            hidden_size=4,
+            direction="forward",
+            activations=("elu", "tanh"),
+            expected="activations",
+        ),
+        case(
+            "GRUSequence",
+            *SEQUENCE,
+            hidden_size=4,
+            direction="bidirectional",
+            expected="direction bidirectional",
+        ),
+    ],
+    ids=str,
+)
+def test_settings_without_a_meaning_here_are_refused(refused: Case) -> None:
+    with pytest.raises(EdgeKitError, match=refused.expected):
+        computed(ops, refused)
+
+
+def test_two_results_of_one_name_are_two_outputs(tmp_path: Path) -> None:
+    layers = [parameter(0, (2,)), layer(1, "ReLU", 1, [port(1, (2,), names="y")]), result(2), result(3)]
+    graph = read.read(write(tmp_path, net(layers, {(1, 0): (0, 0), (2, 0): (1, 1), (3, 0): (1, 1)})))
+    assert graph.outputs == ("y", "y_1")
 
 
 def test_shapes() -> None:

@@ -215,13 +215,13 @@ def _pooled(layer: _Layer, x: Tensor, n: int) -> Tensor:
         y = pools[n - 1](images, output_size=size)
         return y.reshape(*y.shape[1:])
     kernel, strides = _pairs(layer, n, 1, 11, 0), _pairs(layer, n, 2, 12, 1)
+    extent, steps = tuple(kernel), tuple(strides)
     pads = tuple(_pool_borders(layer, n, x.shape[1:], kernel, strides))
-    window = {"kernel_shape": tuple(kernel), "strides": tuple(strides), "pads": pads}
     if kind == "max":
-        (y,) = _MaxPool(images, **window)  # type: ignore[arg-type]  # as named
+        (y,) = _MaxPool(images, kernel_shape=extent, strides=steps, pads=pads)
     else:
         counts = layer.integer(6) or int(layer.integer(5) in _SAME)  # as ncnn computes it
-        y = _AveragePool(images, count_include_pad=counts, **window)  # type: ignore[arg-type]  # as named
+        y = _AveragePool(images, kernel_shape=extent, strides=steps, pads=pads, count_include_pad=counts)
     return y.reshape(*y.shape[1:])
 
 

@@ -20,6 +20,7 @@ from edgekit.converters.tensor import concat as _concat
 from edgekit.core.builder import Builder
 from edgekit.core.errors import EdgeKitError
 
+_DIMENSIONS = {1: "w", 2: "hw", 3: "chw", 4: "cdhw"}  # of blobs
 _NONE = -233  # no dimension, no end, or equal parts
 # The widths and heights of a result, as dimensions of what it is made of: the first is the last dimension.
 _ORDERS = {
@@ -84,7 +85,7 @@ def Reshape(builder: Builder, layer: _Layer, weights: _Weights, x: Tensor) -> Te
     """0 keeps a size, -1 is what is left."""
     layer.refuse(6, 12, 13)
     wanted = [layer.integer(key, _NONE) for key in (2, 11, 1, 0)]
-    own = dict(zip(("c", "d", "h", "w")[-x.rank :] if x.rank != 3 else ("c", "h", "w"), x.shape, strict=True))
+    own = dict(zip(_DIMENSIONS[x.rank], x.shape, strict=True))
     shape = [own.get(name, 1) if n == 0 else n for name, n in zip("cdhw", wanted, strict=True) if n != _NONE]
     if -1 in shape:
         shape[shape.index(-1)] = x.type.size // (_prod(n for n in shape if n != -1) or 1)
@@ -99,7 +100,7 @@ def Squeeze(builder: Builder, layer: _Layer, weights: _Weights, x: Tensor) -> Te
     """Of axes, or of named dimensions."""
     drop = {x.axis(a) for a in layer.integers(3)}
     if not drop:
-        names = {1: "w", 2: "hw", 3: "chw", 4: "cdhw"}[x.rank]
+        names = _DIMENSIONS[x.rank]
         asked = {name for name, key in (("w", 0), ("h", 1), ("d", 11), ("c", 2)) if layer.integer(key)}
         drop = {i for i, name in enumerate(names) if name in asked}
     return x.reshape(*(n for i, n in enumerate(x.shape) if i not in drop or n != 1))

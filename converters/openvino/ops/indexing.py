@@ -15,6 +15,9 @@ from edgekit.converters.tensor import scalar as _scalar
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.types import DType
 
+# Ways to join updates, as ONNX calls them.
+_REDUCTIONS = {"none": "none", "sum": "add", "prod": "mul", "min": "min", "max": "max"}
+
 
 def Gather(x: Tensor, index: Tensor, axis: Tensor, *, batch_dims: int = 0) -> Tensor:
     if batch_dims:
@@ -39,18 +42,16 @@ def ScatterElementsUpdate(
     reduction: str = "none",
     use_init_val: bool = True,
 ) -> Tensor:
-    kinds = {"none": "none", "sum": "add", "prod": "mul", "min": "min", "max": "max"}
-    if reduction not in kinds or not use_init_val:
+    if reduction not in _REDUCTIONS or not use_init_val:
         raise EdgeKitError("E0205", f"ScatterElementsUpdate by {reduction[:20]} without what was there")
     along = int(_scalar(axis, "the axis of ScatterElementsUpdate"))
-    return _onnx.ScatterElements(x, index, update, axis=along, reduction=kinds[reduction])
+    return _onnx.ScatterElements(x, index, update, axis=along, reduction=_REDUCTIONS[reduction])
 
 
 def ScatterNDUpdate(x: Tensor, index: Tensor, update: Tensor, *, reduction: str = "none") -> Tensor:
-    kinds = {"none": "none", "sum": "add", "prod": "mul", "min": "min", "max": "max"}
-    if reduction not in kinds:
+    if reduction not in _REDUCTIONS:
         raise EdgeKitError("E0205", f"ScatterNDUpdate by {reduction[:20]} is not supported")
-    return _onnx.ScatterND(x, index, update, reduction=kinds[reduction])
+    return _onnx.ScatterND(x, index, update, reduction=_REDUCTIONS[reduction])
 
 
 def ScatterUpdate(x: Tensor, index: Tensor, update: Tensor, axis: Tensor) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod as _prod
 
 import numpy as np
@@ -35,73 +36,57 @@ from edgekit.core.types import DType
 _SWAPPED = {"same_upper": "SAME_LOWER", "same_lower": "SAME_UPPER"}
 
 
-def Convolution(
-    x: Tensor,
-    w: Tensor,
-    *,
-    strides: _Ints,
-    dilations: _Ints,
-    pads_begin: _Ints,
-    pads_end: _Ints,
-    auto_pad: str = "explicit",
-) -> Tensor:
-    slide = _sliding(x, w, _padding(auto_pad), dilations, (*pads_begin, *pads_end), strides)
-    return _conv(x, w, None, slide, 1)
+def _convolutions(is_grouped: bool) -> Callable[..., Tensor]:
+    """A handler. Weights of groups are [groups, outputs of each, inputs of each, ...]."""
+
+    def handler(
+        x: Tensor,
+        w: Tensor,
+        *,
+        strides: _Ints,
+        dilations: _Ints,
+        pads_begin: _Ints,
+        pads_end: _Ints,
+        auto_pad: str = "explicit",
+    ) -> Tensor:
+        groups, w = _joined(w) if is_grouped else (1, w)
+        slide = _sliding(x, w, _padding(auto_pad), dilations, (*pads_begin, *pads_end), strides)
+        return _conv(x, w, None, slide, groups)
+
+    return handler
 
 
-def GroupConvolution(
-    x: Tensor,
-    w: Tensor,
-    *,
-    strides: _Ints,
-    dilations: _Ints,
-    pads_begin: _Ints,
-    pads_end: _Ints,
-    auto_pad: str = "explicit",
-) -> Tensor:
-    """Weights are [groups, outputs of each, inputs of each, ...]."""
-    groups, outputs, *rest = w.shape
-    w = w.reshape(groups * outputs, *rest)
-    slide = _sliding(x, w, _padding(auto_pad), dilations, (*pads_begin, *pads_end), strides)
-    return _conv(x, w, None, slide, groups)
+def _transposed_convolutions(is_grouped: bool) -> Callable[..., Tensor]:
+    """A handler. Weights are [inputs, outputs, ...], or [groups, inputs of each, outputs of each, ...].
+    A size of the result that is given takes the place of padding, unless the file states that, too."""
+
+    def handler(
+        x: Tensor,
+        w: Tensor,
+        size: Tensor | None = None,
+        *,
+        strides: _Ints,
+        dilations: _Ints,
+        pads_begin: _Ints,
+        pads_end: _Ints,
+        auto_pad: str = "explicit",
+        output_padding: _Ints = (),
+    ) -> Tensor:
+        groups, w = _joined(w) if is_grouped else (1, w)
+        slide = _Sliding(strides, dilations, (*pads_begin, *pads_end))
+        return _transposed_conv(x, w, size, groups, slide, auto_pad, output_padding)
+
+    return handler
 
 
-def ConvolutionBackpropData(
-    x: Tensor,
-    w: Tensor,
-    size: Tensor | None = None,
-    *,
-    strides: _Ints,
-    dilations: _Ints,
-    pads_begin: _Ints,
-    pads_end: _Ints,
-    auto_pad: str = "explicit",
-    output_padding: _Ints = (),
-) -> Tensor:
-    """A transposed convolution; weights are [inputs, outputs, ...]. A size of the result that is given takes
-    the place of padding, unless the file states that, too."""
-    slide = _Sliding(strides, dilations, (*pads_begin, *pads_end))
-    return _transposed_conv(x, w, size, 1, slide, auto_pad, output_padding)
+def _joined(w: Tensor) -> tuple[int, Tensor]:
+    """The number of groups, and their weights as those of one layer."""
+    groups, first, *rest = w.shape
+    return groups, w.reshape(groups * first, *rest)
 
 
-def GroupConvolutionBackpropData(
-    x: Tensor,
-    w: Tensor,
-    size: Tensor | None = None,
-    *,
-    strides: _Ints,
-    dilations: _Ints,
-    pads_begin: _Ints,
-    pads_end: _Ints,
-    auto_pad: str = "explicit",
-    output_padding: _Ints = (),
-) -> Tensor:
-    """Weights are [groups, inputs of each, outputs of each, ...]."""
-    groups, inputs, *rest = w.shape
-    slide = _Sliding(strides, dilations, (*pads_begin, *pads_end))
-    return _transposed_conv(
-        x, w.reshape(groups * inputs, *rest), size, groups, slide, auto_pad, output_padding
-    )
+Convolution, GroupConvolution = map(_convolutions, (False, True))
+ConvolutionBackpropData, GroupConvolutionBackpropData = map(_transposed_convolutions, (False, True))
 
 
 def MatMul(a: Tensor, b: Tensor, *, transpose_a: bool = False, transpose_b: bool = False) -> Tensor:

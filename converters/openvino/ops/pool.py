@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod as _prod
 
 import numpy as np
@@ -142,15 +142,11 @@ def _rounds_up(x: Tensor, kernel: _Ints, strides: _Ints, pads: _Ints, rounding: 
     return _ROUNDINGS[rounding]
 
 
-def _adaptive(x: Tensor, size: Tensor, pools: Sequence[object]) -> Tensor:
+def _adaptive(x: Tensor, size: Tensor, pools: Sequence[Callable[..., Tensor]]) -> Tensor:
     wanted = size.ints("the size of an adaptive pooling")
     if not 1 <= len(wanted) <= len(pools) or x.rank != len(wanted) + 2:
         raise EdgeKitError("E0205", f"adaptive pooling of {x.type} to {list(wanted)[:8]}")
-    pool = pools[len(wanted) - 1]
-    assert callable(pool)
-    made = pool(x, output_size=wanted)
-    assert isinstance(made, Tensor)
-    return made
+    return pools[len(wanted) - 1](x, output_size=wanted)
 
 
 def _bordered(x: Tensor, before: _Ints, after: _Ints) -> Tensor:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -19,145 +21,80 @@ from edgekit.converters.tensor import concat as _concat
 from edgekit.core.errors import EdgeKitError
 
 _FUNCTIONS = {"sigmoid": _onnx.Sigmoid, "tanh": _onnx.Tanh, "relu": _onnx.Relu}
-_LSTM = (1, 3, 0, 2)  # from forget, input, cell, output to input, output, forget, cell
 _Run = Callable[[_Layer], _Result]
 
 
-def LSTMSequence(
-    x: Tensor,
-    h: Tensor,
-    c: Tensor,
-    lengths: Tensor,
-    w: Tensor,
-    r: Tensor,
-    b: Tensor,
-    *,
-    hidden_size: int,
-    direction: str,
-    activations: _Texts = (),
-    activations_alpha: _Floats = (),
-    activations_beta: _Floats = (),
-    clip: float = 0.0,
-) -> tuple[Tensor, ...]:
-    functions = _activations(activations, ("sigmoid", "tanh", "tanh"), activations_alpha, activations_beta)
-    gates = [_gates(p, _LSTM, hidden_size) for p in (w, r, b)]
-    return _sequence(_lstm, x, (h, c), lengths, gates, direction, functions, clip)
+@dataclass(frozen=True)
+class _Kind:
+    """A cell: its activations, and the order of its gates where that is not ONNX's."""
+
+    activations: Sequence[str]
+    run: Callable[[bool, _Layer], _Result]
+    order: Sequence[int] = ()
+
+    def gates(self, p: Tensor) -> Tensor:
+        """Weights or biases [D, gates H, ...] in ONNX's order."""
+        if not self.order:
+            return p
+        size = p.shape[1] // len(self.order)
+        return _concat([_part(p, 1, i * size, size) for i in self.order], 1)
+
+    def functions(
+        self, names: Sequence[str], alphas: Sequence[float], betas: Sequence[float]
+    ) -> Sequence[_Activation]:
+        wanted = [name.lower() for name in names] or list(self.activations)
+        if len(wanted) != len(self.activations) or not {*wanted} <= {*_FUNCTIONS} or alphas or betas:
+            message = f"a recurrent layer with activations {wanted[:4]} is not supported"
+            raise EdgeKitError("E0205", message)
+        return [_Activation(name, _FUNCTIONS[name]) for name in wanted]
 
 
-def GRUSequence(
-    x: Tensor,
-    h: Tensor,
-    lengths: Tensor,
-    w: Tensor,
-    r: Tensor,
-    b: Tensor,
-    *,
-    hidden_size: int,
-    direction: str,
-    linear_before_reset: bool = False,
-    activations: _Texts = (),
-    activations_alpha: _Floats = (),
-    activations_beta: _Floats = (),
-    clip: float = 0.0,
-) -> tuple[Tensor, ...]:
-    functions = _activations(activations, ("sigmoid", "tanh"), activations_alpha, activations_beta)
-    run = _gru(linear_before_reset)
-    return _sequence(run, x, (h,), lengths, (w, r, b), direction, functions, clip)
+def _sequences(kind: _Kind) -> Callable[..., tuple[Tensor, ...]]:
+    """A handler of a layer over steps: x, the states, lengths, weights of x and of the state, and biases."""
+
+    def handler(
+        x: Tensor,
+        *operands: Tensor,
+        hidden_size: int,
+        direction: str,
+        linear_before_reset: bool = False,
+        activations: _Texts = (),
+        activations_alpha: _Floats = (),
+        activations_beta: _Floats = (),
+        clip: float = 0.0,
+    ) -> tuple[Tensor, ...]:
+        *states, lengths, w, r, b = operands
+        functions = kind.functions(activations, activations_alpha, activations_beta)
+        run = partial(kind.run, linear_before_reset)
+        gates = [kind.gates(p) for p in (w, r, b)]
+        return _sequence(run, x, states, lengths, gates, direction, functions, clip)
+
+    return handler
 
 
-def RNNSequence(
-    x: Tensor,
-    h: Tensor,
-    lengths: Tensor,
-    w: Tensor,
-    r: Tensor,
-    b: Tensor,
-    *,
-    hidden_size: int,
-    direction: str,
-    activations: _Texts = (),
-    activations_alpha: _Floats = (),
-    activations_beta: _Floats = (),
-    clip: float = 0.0,
-) -> tuple[Tensor, ...]:
-    functions = _activations(activations, ("tanh",), activations_alpha, activations_beta)
-    return _sequence(_recurrent.rnn, x, (h,), lengths, (w, r, b), direction, functions, clip)
+def _cells(kind: _Kind, states: int) -> Callable[..., tuple[Tensor, ...]]:
+    """A handler of one step: x, the states, weights of x and of the state, and biases that may be missing."""
 
+    def handler(
+        x: Tensor,
+        *operands: Tensor,
+        hidden_size: int,
+        linear_before_reset: bool = False,
+        activations: _Texts = (),
+        activations_alpha: _Floats = (),
+        activations_beta: _Floats = (),
+        clip: float = 0.0,
+    ) -> tuple[Tensor, ...]:
+        first, (w, r, *biases) = operands[:states], operands[states:]
+        (b,) = biases or [x.like(np.zeros(w.shape[0] + linear_before_reset * hidden_size))]
+        functions = kind.functions(activations, activations_alpha, activations_beta)
+        run = partial(kind.run, linear_before_reset)
+        gates = [kind.gates(p.reshape(1, *p.shape)) for p in (w, r, b)]
+        row, *before = (p.reshape(p.shape[0], 1, *p.shape[1:]) for p in (x, *first))
+        _, *last = _sequence(run, row, before, None, gates, "forward", functions, clip)
+        return tuple(s.reshape(s.shape[0], hidden_size) for s in last)
 
-def LSTMCell(
-    x: Tensor,
-    h: Tensor,
-    c: Tensor,
-    w: Tensor,
-    r: Tensor,
-    b: Tensor | None = None,
-    *,
-    hidden_size: int,
-    activations: _Texts = (),
-    activations_alpha: _Floats = (),
-    activations_beta: _Floats = (),
-    clip: float = 0.0,
-) -> tuple[Tensor, ...]:
-    functions = _activations(activations, ("sigmoid", "tanh", "tanh"), activations_alpha, activations_beta)
-    bias = x.like(np.zeros(4 * hidden_size)) if b is None else b
-    gates = [_gates(p.reshape(1, *p.shape), _LSTM, hidden_size) for p in (w, r, bias)]
-    return _cell(_lstm, x, (h, c), gates, functions, clip)
-
-
-def GRUCell(
-    x: Tensor,
-    h: Tensor,
-    w: Tensor,
-    r: Tensor,
-    b: Tensor | None = None,
-    *,
-    hidden_size: int,
-    linear_before_reset: bool = False,
-    activations: _Texts = (),
-    activations_alpha: _Floats = (),
-    activations_beta: _Floats = (),
-    clip: float = 0.0,
-) -> tuple[Tensor, ...]:
-    functions = _activations(activations, ("sigmoid", "tanh"), activations_alpha, activations_beta)
-    bias = x.like(np.zeros((4 if linear_before_reset else 3) * hidden_size)) if b is None else b
-    gates = [p.reshape(1, *p.shape) for p in (w, r, bias)]
-    return _cell(_gru(linear_before_reset), x, (h,), gates, functions, clip)
-
-
-def RNNCell(
-    x: Tensor,
-    h: Tensor,
-    w: Tensor,
-    r: Tensor,
-    b: Tensor | None = None,
-    *,
-    hidden_size: int,
-    activations: _Texts = (),
-    activations_alpha: _Floats = (),
-    activations_beta: _Floats = (),
-    clip: float = 0.0,
-) -> tuple[Tensor, ...]:
-    functions = _activations(activations, ("tanh",), activations_alpha, activations_beta)
-    bias = x.like(np.zeros(hidden_size)) if b is None else b
-    gates = [p.reshape(1, *p.shape) for p in (w, r, bias)]
-    return _cell(_recurrent.rnn, x, (h,), gates, functions, clip)
-
-
-def _cell(
-    run: _Run,
-    x: Tensor,
-    states: Sequence[Tensor],
-    gates: Sequence[Tensor],
-    functions: Sequence[_Activation],
-    clip: float,
-) -> tuple[Tensor, ...]:
-    """A sequence of one step."""
-    sequence, first = (
-        x.reshape(x.shape[0], 1, *x.shape[1:]),
-        [s.reshape(s.shape[0], 1, *s.shape[1:]) for s in states],
-    )
-    _, *last = _sequence(run, sequence, first, None, gates, "forward", functions, clip)
-    return tuple(s.reshape(*states[0].shape) for s in last)
+    return handler
 
 
 def _sequence(
@@ -211,19 +148,6 @@ def _biases(b: Tensor, width: int, size: int) -> Iterator[tuple[Tensor, Tensor]]
         yield _part(own, 0, 0, width), inner
 
 
-def _lstm(layer: _Layer) -> _Result:
-    return _recurrent.lstm(layer, False)
-
-
-def _gru(linear_before_reset: bool) -> _Run:
-    return lambda layer: _recurrent.gru(layer, linear_before_reset)
-
-
-def _gates(p: Tensor, order: Sequence[int], size: int) -> Tensor:
-    """The second dimension in blocks of this size, in another order."""
-    return _concat([_part(p, 1, i * size, size) for i in order], 1)
-
-
 def _of(p: Tensor, i: int) -> Tensor:
     return _part(p, 0, i, 1).reshape(*p.shape[1:])
 
@@ -234,10 +158,12 @@ def _stacked(parts: Sequence[Tensor]) -> Tensor:
     return _concat(rows, 1) if len(rows) > 1 else rows[0]
 
 
-def _activations(
-    names: Sequence[str], defaults: Sequence[str], alphas: Sequence[float], betas: Sequence[float]
-) -> Sequence[_Activation]:
-    wanted = [name.lower() for name in names] or list(defaults)
-    if len(wanted) != len(defaults) or not {*wanted} <= {*_FUNCTIONS} or alphas or betas:
-        raise EdgeKitError("E0205", f"a recurrent layer with activations {wanted[:4]} is not supported")
-    return [_Activation(name, _FUNCTIONS[name]) for name in wanted]
+_LSTM = _Kind(
+    ("sigmoid", "tanh", "tanh"),
+    lambda _, layer: _recurrent.lstm(layer, False),
+    (1, 3, 0, 2),  # from forget, input, cell, output to input, output, forget, cell
+)
+_GRU = _Kind(("sigmoid", "tanh"), lambda reset_after, layer: _recurrent.gru(layer, reset_after))
+_RNN = _Kind(("tanh",), lambda _, layer: _recurrent.rnn(layer))
+LSTMSequence, GRUSequence, RNNSequence = map(_sequences, (_LSTM, _GRU, _RNN))
+LSTMCell, GRUCell, RNNCell = _cells(_LSTM, 2), _cells(_GRU, 1), _cells(_RNN, 1)

@@ -44,10 +44,23 @@ def loop(trips: int) -> tuple[str, bytes]:
     return net(layers, sources), weights.raw
 
 
+def slices(first: str, last: str) -> str:
+    """A body over slices of x."""
+    ends = (
+        f'<port_map><input axis="1" external_port_id="0" internal_layer_id="0" start="{first}" end="{last}"/>'
+        '<output external_port_id="1" internal_layer_id="2"/></port_map>'
+    )
+    body = net([parameter(0, (1, 1)), layer(1, "ReLU", 1, [port(1, (1, 1))]), result(2)], ENDS, "body")
+    return instead(layer(1, "TensorIterator", 1, [port(1, (1, 1))], "opset1", ends + body))
+
+
 CASES = {
     "entities that grow": Case("E0402", "document type", written(BOMB)),
     "entity of another file": Case("E0402", "document type", written(OUTSIDE)),
     "elements without end": Case("E0402", "nested", written("<net version='11'>" + "<a>" * 5000)),
+    "text without end": Case(
+        "E0401", "should be an integer", written(NET.replace("<dim>", "<dim>" + "9" * (1 << 22), 1))
+    ),
     "cut off": Case("E0401", "not valid XML", written(NET[:-40])),
     "without layers": Case("E0401", "0 elements layers", written("<net version='11'></net>")),
     "of an older version": Case("E0205", "version 7", written(net([X, RELU, result(2)], ENDS, version=7))),
@@ -79,7 +92,67 @@ CASES = {
         "should be a number",
         written(instead(layer(1, "Elu", 1, [port(1, (1, 4))], alpha="__import__"))),
     ),
+    "loop that never runs": Case("E0205", "never runs", written(*loop(0))),
+    "loop without a count": Case("E0205", "without a count", written(*loop(-1))),
+    "slices outside": Case("E0401", "slices of", written(slices("9", "12"))),
+    "iterations over nothing": Case(
+        "E0205", "over nothing", written(slices("0", "-1").replace('axis="1" ', ""))
+    ),
+    "result that leads nowhere": Case(
+        "E0401",
+        "leads nowhere",
+        written(slices("0", "-1").replace('external_port_id="1"', 'external_port_id="9"')),
+    ),
+    "body without its result": Case(
+        "E0401",
+        "by nothing",
+        written(slices("0", "-1").replace('internal_layer_id="2"', 'internal_layer_id="7"')),
+    ),
+    "nothing computed": Case("E0401", "computes nothing", written(net([X], {}))),
+    "inputs of one name": Case(
+        "E0401", "same name", written(net([parameter(i, (4,), names="x") for i in (0, 1)], {}))
+    ),
+    "result that is not there": Case(
+        "E0205", "result 7", written(net([X, RELU, result(2)], {**ENDS, (2, 0): (1, 7)}))
+    ),
+    "broadcast of another kind": Case(
+        "E0205",
+        "broadcast by pdpd",
+        written(constant().replace('auto_broadcast="numpy"', 'auto_broadcast="pdpd"'), bytes(16)),
+    ),
+    "flag that is none": Case(
+        "E0401",
+        "true or false",
+        written(
+            instead(
+                layer(1, "MVN", 1, [port(1, (1, 4))], eps=0.1, across_channels="maybe", normalize_variance=1)
+            )
+        ),
+    ),
+    "state of open size": Case(
+        "E0301",
+        "is open",
+        written(
+            instead(
+                layer(
+                    1,
+                    "ReadValue",
+                    0,
+                    [port(1, (1, 4))],
+                    "opset6",
+                    variable_id="m",
+                    variable_shape="?,4",
+                    variable_type="f32",
+                )
+            ).replace('<edge from-layer="0" from-port="0" to-layer="1" to-port="0"/>', "")
+        ),
+    ),
     "loop without end": Case("E0402", "operators", written(*loop(1 << 40))),
+    "layer without a body": Case(
+        "E0401",
+        "has no then_body",
+        written(instead(layer(1, "If", 1, [port(1, (1, 4))], "opset8", "<then_port_map/>"))),
+    ),
     "body without ends": Case(
         "E0401", "port_map", written(instead(layer(1, "If", 1, [port(1, (1, 4))], "opset8")))
     ),
