@@ -29,10 +29,8 @@ struct ek_depthwise_row {
 EK_ASSEMBLY_OFFSETS(struct ek_depthwise_row, 0, x, y, w, b);
 EK_ASSEMBLY_OFFSETS(struct ek_depthwise_row, 16, m, e, channels, row);
 EK_ASSEMBLY_OFFSETS(struct ek_depthwise_row, 32, step, iterations, border, has_right);
-EK_ASSEMBLY_OFFSET(struct ek_depthwise_row, has_left, 48);
-EK_ASSEMBLY_OFFSET(struct ek_depthwise_row, offset, 52);
-EK_ASSEMBLY_OFFSET(struct ek_depthwise_row, shift, 56);
-EK_ASSEMBLY_OFFSET(struct ek_depthwise_row, more, 60);
+EK_ASSEMBLY_OFFSETS(struct ek_depthwise_row, 48, has_left, offset, shift, more);
+EK_ASSEMBLY_OFFSET(struct ek_depthwise_row, stride, 64);
 
 /* clang-format off */
 /* Two constants of a rule for a channel, in r4 and r5; r2 the row, r10 the exponent. */
@@ -112,6 +110,8 @@ EK_ASSEMBLY_OFFSET(struct ek_depthwise_row, more, 60);
         start                                                                                                \
     "3:\n"                                                                                                   \
         loop                                                                                                 \
+        "subs r8,r8,#65536\n"                                                                                \
+        "bhs 3b\n"                                                                                           \
         "ldr r11, [sp, #4]\n"                                                                                \
         "ldrd r12, lr, [r11, #40]\n"                                                                         \
         "cmp lr, #0\n"                                                                                       \
@@ -151,9 +151,7 @@ EK_ASSEMBLY_OFFSET(struct ek_depthwise_row, more, 60);
     "4:\n"                                                                                                   \
     EK_COLUMN_1(requantize, r11, r9, r10)                                                                    \
     "5:\n"                                                                                                   \
-    EK_COLUMN_1(requantize, r9, r10, r11)                                                                    \
-    "subs r8,r8,#65536\n"                                                                                    \
-    "bhs 3b\n"
+    EK_COLUMN_1(requantize, r9, r10, r11)
 #define EK_COLUMN_LAST_1(requantize)                                                                         \
     "mov lr,r12\n"                                                                                           \
     EK_COLUMN_THIRD(r10)                                                                                     \
@@ -169,9 +167,7 @@ EK_ASSEMBLY_OFFSET(struct ek_depthwise_row, more, 60);
     EK_COLUMN_FIRST(r9)                                                                                      \
     requantize(r11)                                                                                          \
     "strb r11,[r3]\n"                                                                                        \
-    "add r3,r3,r2\n"                                                                                         \
-    "subs r8,r8,#65536\n"                                                                                    \
-    "bhs 3b\n"
+    "add r3,r3,r2\n"
 #define EK_COLUMN_LAST_2(requantize)                                                                         \
     EK_COLUMN_LOAD EK_COLUMN_SECOND(r9)                                                                      \
     "ldr r12,[r11,#40]\n"                                                                                    \
