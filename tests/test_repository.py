@@ -158,6 +158,8 @@ OPENED = {
     "edgekit/core/format_costs.py": "tables of EdgeKit",
     "edgekit/core/math_f32/numbers.py": "headers of EdgeKit",
     "edgekit/demo.py": "an example that it generated",
+    "edgekit/export_worker.py": "the request that EdgeKit wrote",
+    "edgekit/exporting.py": "a folder that it made",
     "edgekit/onnx_backend.py": "C that it generated",
     "edgekit/playground/": "files of EdgeKit, and of a page",
     "edgekit/projects/": "templates",
@@ -212,6 +214,7 @@ def test_one_function_opens_files_of_users() -> None:
 # Where the text of somebody else's exception is shown on purpose.
 SHOWN = {
     "edgekit/playground/session.py": "a bug of EdgeKit is reported with it",
+    "edgekit/export_worker.py": "asks an exception which module or class is missing",
     "edgekit/cli.py": "a bug of EdgeKit is reported with it, and typer says what is wrong with options",
     "codegen/execution/wasm_host.py": "the error stream of a program that runs for a user",
 }

@@ -184,7 +184,7 @@ def test_each_option_that_runs_or_writes_is_marked() -> None:
             if name == "target":
                 option = get_type_hints(command.callback, include_extras=True)[name].__metadata__[0]
                 assert option.callback is _trusted_target, command.callback.__name__
-            if name in ("runner", "dask"):
+            if name in ("runner", "dask", "python", "pythonpath"):
                 assert setting.mark == settings.RUNS, command.callback.__name__
             if name in ("output", "report", "html"):
                 assert setting.mark == settings.WRITES, command.callback.__name__

@@ -2,6 +2,7 @@
 
 import io
 import pickle
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,6 +21,17 @@ def pickled(protocol: int) -> bytes:
     made = io.BytesIO()
     pickle.dump(_Bomb(), made, protocol)
     return made.getvalue()
+
+
+def naming(*names: str) -> bytes:
+    """A pickle of classes, by their names in full; nothing of it can be loaded without them."""
+    every = (name.rpartition(".") for name in names)
+    return b"\x80\x02(" + b"".join(f"c{module}\n{name}\n".encode() for module, _, name in every) + b"t."
+
+
+LINEAR, TENSOR = "torch.nn.modules.linear.Linear", "torch._utils._rebuild_tensor_v2"
+STATE = ("collections.OrderedDict", "torch.FloatStorage", TENSOR)
+OLD_TORCH = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.\x80\x02M\xe9\x03.\x80\x02}."
 
 
 def folder_of_nothing(folder: Path) -> Path:
@@ -55,6 +67,44 @@ CASES = {
         file(
             "net.pt",
             archive({"net/constants.pkl": pickled(2), "net/code/__torch__.py": "", "net/data.pkl": ""}),
+        ),
+    ),
+    "network of torch": Case(
+        "E0404",
+        "net.pt --trust",
+        file("net.pt", archive({"net/data.pkl": naming(*STATE, LINEAR), "net/version": "3"})),
+    ),
+    "network of an old torch": Case(
+        "E0404", "of a PyTorch network", file("net.pt", OLD_TORCH + naming(*STATE, LINEAR))
+    ),
+    "state dict": Case(
+        "E0404",
+        "load_state_dict",
+        file("net.pth", archive({"net/data.pkl": naming(*STATE), "net/version": "3"})),
+    ),
+    "state dict of an old torch": Case(
+        "E0404", "load_state_dict", file("net.pth", OLD_TORCH + naming(*STATE))
+    ),
+    "Ultralytics": Case(
+        "E0404",
+        "of an Ultralytics network",
+        file("net.pt", archive({"net/data.pkl": naming(LINEAR, "ultralytics.nn.tasks.DetectionModel")})),
+    ),
+    "scikit-learn": Case(
+        "E0404", "edgekit export", file("net.joblib", naming("sklearn.linear_model._base.LinearRegression"))
+    ),
+    "scikit-learn, packed": Case(
+        "E0404", "edgekit export", file("net.joblib", zlib.compress(naming("sklearn.svm._classes.SVC")))
+    ),
+    "pickle cut off": Case("E0404", "never reads one", file("net.pkl", naming("sklearn.svm.SVC")[:5])),
+    "packed zeros": Case("E0206", "no known format", file("net.joblib", zlib.compress(bytes(1 << 24)))),
+    "packed and cut off": Case("E0206", "no known format", file("net.joblib", b"\x78\x9c\x01")),
+    "damaged archive with a pickle": Case(
+        "E0404",
+        "never reads one",
+        file(
+            "net.pt",
+            archive({"net/data.pkl": naming(LINEAR)}).replace(b"Linear\nt.", b"Linear\nt!"),
         ),
     ),
     "ExecuTorch": Case("E0206", "torch.export.save", file("net.pte", b"\0\0\0\0ET12")),
