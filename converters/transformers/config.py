@@ -123,7 +123,7 @@ def parse(config: Record, family: Family) -> Config:
     check_size(config, size, _MAX_HEAD, "numbers in a head")
     return Config(
         family=family,
-        names=family.names,
+        names=_names(config, family),
         storage=family.storage,
         head=_head(config, family),
         words=positive(config, "vocab_size"),
@@ -189,6 +189,12 @@ def _check(config: Record, family: Family) -> None:
 
 def _biases(config: Record, family: Family) -> frozenset[str]:
     return with_members(part for part, setting in family.biases.items() if flag_of(config, setting))
+
+
+def _names(config: Record, family: Family) -> Mapping[str, str]:
+    if flag_of(config, family.head_norms):
+        return family.names
+    return {part: name for part, name in family.names.items() if part not in ("q_norm", "k_norm")}
 
 
 def with_members(parts: Iterable[str]) -> frozenset[str]:

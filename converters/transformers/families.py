@@ -74,12 +74,14 @@ class Family:
     storage: Storage = Storage()
     layer_norm: bool = False  # with means, not the RMS alone
     norm_weights: bool = True
+    head_norms: bool | str = True  # of queries and keys, where they have names; or the setting that says so
     whole_norms: bool = False  # norms of queries and keys are over all heads
     parallel: bool | str = False  # attention and MLP read the same sum; or the setting that says so
     rotates: str = "all"  # or "none", "sliding": layers with a window alone, or "sliding, if any"
     slides: bool = False  # all layers see a window, where layer_types does not say
     mlp_ratio: bool = False  # intermediate_size is four widths, where no setting says so
     nested: str = ""  # the setting that has settings of attention in it
+    router: str = "softmax"  # or "sigmoid", with a correction of scores; or "margin" (SparseMixer)
     normalizes: bool | str = True  # shares of the chosen experts add up to 1; or the setting that says so
     experts_hidden: str = "intermediate_size"  # the setting that has the width of an expert
     biases_by_layer: bool = False  # by distance: a table for each layer, or one for all

@@ -6,10 +6,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 
 from edgekit.converters.semantics.attention import heads_of, rotary, rows_of_heads
-from edgekit.converters.semantics.mixture import mixture
+from edgekit.converters.semantics.mixture import (
+    Shares,
+    in_shares,
+    margin_shares,
+    sigmoid_shares,
+    softmax_shares,
+)
 from edgekit.converters.semantics.movement import cast
 from edgekit.converters.tensor import Tensor
 from edgekit.converters.transformers.config import Layer
+from edgekit.converters.transformers.mixtures import Mixture
 from edgekit.converters.transformers.parts import Parts
 from edgekit.core.ops.activations import Gelu, GeluTanh, Sigmoid, Tanh
 from edgekit.core.ops.trigonometry import Cos, Sin
@@ -58,16 +65,23 @@ class Layers(Parts, ABC):
     def _mlp(self, i: int, layer: Layer, x: Tensor) -> Tensor:
         if not (m := layer.mixture):
             return self._network(i, x, self.config.hidden)
-        scores = self.dense("router", x, m.experts, i)
-        y = mixture(
-            scores, m.chosen, lambda e: self._network(i, x, m.hidden, "expert_", f".{e}"), m.normalizes
-        )
+        at, shares = self._routed(i, m, self.dense("router", x, m.experts, i))
+        y = in_shares(at, shares, m.experts, lambda e: self._network(i, x, m.hidden, "expert_", f".{e}"))
         if not m.shared:
             return y
         shared = self._network(i, x, m.shared, "shared_")
         if "shared_share" in self.config.names:
             shared = shared * self.dense("shared_share", x, 1, i).apply(Sigmoid())
         return y + shared
+
+    def _routed(self, i: int, m: Mixture, scores: Tensor) -> Shares:
+        """Which experts the tokens run through."""
+        if m.router == "margin":
+            return margin_shares(scores, m.margin)
+        if m.router == "softmax":
+            return softmax_shares(scores, m.chosen, m.normalizes)
+        correction = self.weights("router", m.experts, layer=i, kind="e_score_correction_bias")
+        return sigmoid_shares(scores, correction, m.chosen, m.normalizes, m.scale)
 
     def _network(self, i: int, x: Tensor, hidden: int, kind: str = "", number: str = "") -> Tensor:
         """Two layers, or three with a gate; `kind` and `number` are before and behind the names of parts."""

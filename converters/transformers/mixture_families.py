@@ -28,6 +28,14 @@ _QWEN = {  # some layers may have an MLP
     "expert_up": "mlp.experts.{}.up_proj",
     "expert_down": "mlp.experts.{}.down_proj",
 }
+_DEEPSEEK = {
+    **_QWEN,
+    "shared_gate": "mlp.shared_experts.gate_proj",
+    "shared_up": "mlp.shared_experts.up_proj",
+    "shared_down": "mlp.shared_experts.down_proj",
+}
+_HEAD_NORMS = {"q_norm": "self_attn.q_norm", "k_norm": "self_attn.k_norm"}
+_ROUTED = {"n_routed_experts": "num_experts"}
 _EXPERTS = {"num_local_experts": "num_experts"}
 _OLMO = FAMILIES["olmo2"]
 
@@ -69,7 +77,7 @@ MIXTURES: Mapping[str, Family] = {
         experts_hidden="moe_intermediate_size",
     ),
     "qwen3_moe": Family(
-        names={**_QWEN, "q_norm": "self_attn.q_norm", "k_norm": "self_attn.k_norm"},
+        names={**_QWEN, **_HEAD_NORMS},
         keys=_EXPERTS,
         silent={
             "max_position_embeddings": 32768,
@@ -85,7 +93,7 @@ MIXTURES: Mapping[str, Family] = {
     ),
     "olmoe": replace(
         FAMILIES["llama"],
-        names={**_NO_MLP, **_QWEN, "q_norm": "self_attn.q_norm", "k_norm": "self_attn.k_norm"},
+        names={**_NO_MLP, **_QWEN, **_HEAD_NORMS},
         keys=_EXPERTS,
         silent={
             "max_position_embeddings": 4096,
@@ -108,6 +116,64 @@ MIXTURES: Mapping[str, Family] = {
             "num_experts_per_tok": 5,
         },
         normalizes="norm_topk_prob",
+    ),
+    "glm4_moe": Family(
+        names={**_DEEPSEEK, **_HEAD_NORMS},
+        keys=_ROUTED,
+        silent={
+            "max_position_embeddings": 131072,
+            "num_key_value_heads": 8,
+            "head_dim": 128,
+            "partial_rotary_factor": 0.5,
+            "rms_norm_eps": 1e-5,
+            "num_experts": 128,
+            "num_experts_per_tok": 8,
+            "n_shared_experts": 1,
+            "moe_intermediate_size": 1408,
+            "first_k_dense_replace": 1,
+            "norm_topk_prob": True,
+        },
+        needs={"n_group": 1, "topk_group": 1},
+        biases={"o": False, "mlp": False},
+        head_norms="use_qk_norm",
+        router="sigmoid",
+        normalizes="norm_topk_prob",
+        experts_hidden="moe_intermediate_size",
+        left_over=("model.layers.46.", "model.layers.92."),  # which predict a second token
+    ),
+    "dots1": Family(
+        names={**_DEEPSEEK, **_HEAD_NORMS},
+        keys=_ROUTED,
+        silent={
+            "num_key_value_heads": 32,
+            "moe_intermediate_size": 1408,
+            "sliding_window": 4096,
+            "use_sliding_window": True,
+            "max_window_layers": 62,
+        },
+        needs={"n_group": 1, "topk_group": 1},
+        biases={"mlp": False},
+        router="sigmoid",
+        normalizes="norm_topk_prob",
+        experts_hidden="moe_intermediate_size",
+    ),
+    "phimoe": Family(
+        names=_MIXTRAL,
+        keys=_EXPERTS,
+        silent={
+            "max_position_embeddings": 131072,
+            "num_key_value_heads": 8,
+            "rope_theta": 1e6,
+            "rms_norm_eps": 1e-5,
+            "num_experts": 16,
+            "num_experts_per_tok": 2,
+            "router_jitter_noise": 0.01,
+        },
+        needs={"num_experts_per_tok": 2},
+        biases={"norm": True, "head": "lm_head_bias", "mlp": False},
+        layer_norm=True,
+        router="margin",
+        slides=True,
     ),
     "granitemoe": replace(
         FAMILIES["granite"],

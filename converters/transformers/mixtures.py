@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from edgekit.converters.file_formats.json_record import Record
@@ -21,6 +22,9 @@ class Mixture:
     hidden: int  # width of an expert
     normalizes: bool
     shared: int  # width of a network that all tokens run through as well, or 0
+    router: str  # how shares follow from scores
+    scale: float  # of all shares
+    margin: float  # relative to the largest score, of those that count
 
 
 def mixtures(config: Record, family: Family, layers: int) -> list[Mixture | None]:
@@ -36,9 +40,31 @@ def mixtures(config: Record, family: Family, layers: int) -> list[Mixture | None
         chosen,
         positive(config, family.experts_hidden),
         flag_of(config, family.normalizes),
-        config.integer("shared_expert_intermediate_size") if "shared_down" in family.names else 0,
+        _shared(config, family),
+        family.router,
+        _finite(config, "routed_scaling_factor", 1.0),
+        2 * _finite(config, "router_jitter_noise", 0.0),
     )
     if "down" not in family.names:
         return [mixture] * layers
     every, dense = positive(config, "decoder_sparse_step", 1), config.integers("mlp_only_layers", [])
-    return [mixture if (i + 1) % every == 0 and i not in dense else None for i in range(layers)]
+    first = config.integer("first_k_dense_replace", 0)
+    return [
+        mixture if i >= first and (i + 1) % every == 0 and i not in dense else None for i in range(layers)
+    ]
+
+
+def _shared(config: Record, family: Family) -> int:
+    """The width of the shared network, by itself or as that of so many experts."""
+    if "shared_down" not in family.names:
+        return 0
+    if "n_shared_experts" in config:
+        return config.integer("n_shared_experts") * positive(config, family.experts_hidden)
+    return config.integer("shared_expert_intermediate_size")
+
+
+def _finite(config: Record, key: str, default: float) -> float:
+    found = config.number(key, default)
+    if not 0 <= found < math.inf:
+        raise EdgeKitError("E0401", f"{key} is {found:g}", config.where)
+    return found

@@ -99,6 +99,43 @@ FAMILIES = {
 _EXPERTS = {"num_local_experts": 4, "num_experts": 4, "num_experts_per_tok": 2}
 FAMILIES |= {
     "flex_olmo": _EXPERTS,
+    "dots1": {
+        "n_routed_experts": 4,
+        "n_shared_experts": 1,
+        "num_experts_per_tok": 2,
+        "moe_intermediate_size": 12,
+        "routed_scaling_factor": 2.5,
+        "norm_topk_prob": True,
+        "first_k_dense_replace": 1,
+        "attention_bias": True,
+        **_LAYERS,
+    },
+    "glm4_moe": {
+        "head_dim": 8,
+        "n_routed_experts": 4,
+        "num_experts_per_tok": 2,
+        "moe_intermediate_size": 12,
+        "routed_scaling_factor": 1.5,
+        "use_qk_norm": True,
+        **_ROTARY_HALF,
+    },
+    "glm4_moe-biases": {
+        "head_dim": 4,
+        "n_routed_experts": 5,
+        "n_shared_experts": 2,
+        "num_experts_per_tok": 3,
+        "moe_intermediate_size": 8,
+        "first_k_dense_replace": 0,
+        "norm_topk_prob": False,
+        "attention_bias": True,
+        **_ROTARY_HALF,
+    },
+    "phimoe": {
+        **{key: size for key, size in _EXPERTS.items() if key != "num_experts"},
+        "router_jitter_noise": 0.3,
+        "attention_bias": True,
+        "lm_head_bias": True,
+    },
     "granitemoe": {**FAMILIES["granite"], **_EXPERTS},
     "granitemoeshared": {**_EXPERTS, "shared_intermediate_size": 20},
     "mixtral": {**_EXPERTS, "sliding_window": 7},
@@ -133,6 +170,9 @@ def record(folder: Path, name: str) -> None:
     with torch.no_grad():
         for weights in model.parameters():  # as training leaves them: no scale is 1, and no bias 0
             weights.copy_((weights + torch.randn_like(weights) * 0.3).to(stored))
+        for buffer, values in model.named_buffers():
+            if buffer.endswith("correction_bias"):  # of routers, which training sets, too
+                values.copy_(torch.randn_like(values) * 0.3)
     tokens = np.random.default_rng(1).integers(0, _SIZES["vocab_size"], STEPS)
     with torch.no_grad():
         logits = model(torch.tensor(tokens[None])).logits[0].numpy()

@@ -101,7 +101,9 @@ def test_weights_ship_in_the_format_of_the_file(tmp_path: Path) -> None:
     np.testing.assert_allclose(logits(graph, tokens, "host"), expected, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", ["bloom", "gpt2", "gemma2", "gemma3_text", "glm4", "mixtral"])
+@pytest.mark.parametrize(
+    "name", ["bloom", "gpt2", "gemma2", "gemma3_text", "glm4", "glm4_moe", "mixtral", "phimoe"]
+)
 def test_families_run_in_c(name: str, tmp_path: Path) -> None:
     """Biases by distance, tables of positions, caps, norms behind layers, rings, heads that turn in part."""
     tokens, expected = recorded(name)

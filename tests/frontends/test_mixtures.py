@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from support.tools import require
 from edgekit import build, convert, quantize_model, run
 from edgekit.codegen.program import compile_graph
 from edgekit.converters.semantics import compose
-from edgekit.converters.semantics.mixture import mixture
+from edgekit.converters.semantics.mixture import Shares, margin_shares, mixture, sigmoid_shares
 from edgekit.converters.tensor import Tensor
 from edgekit.core.ir import Graph
 from edgekit.core.passes.simplify import simplify
@@ -59,6 +60,63 @@ def test_results_are_the_sums_of_those_of_the_chosen(tokens: int, chosen: int, n
     for target in ({}, {"target": "host"}):
         (y,) = run(graph, {"x": x}, **target).values()
         np.testing.assert_allclose(y, expected, rtol=1e-4, atol=1e-4)
+
+
+def routed(route: Callable[[Tensor], Shares], scores: Array) -> tuple[Array, Array]:
+    """Which experts each token takes, and their shares, in the simulator and in C alike."""
+    net = Net()
+    at, shares = route(Tensor(net, net.x(*scores.shape[1:])))
+    graph = simplify(net.done(at.name, shares.name))
+    found = [list(run(graph, {"x": scores}, **target).values()) for target in ({}, {"target": "host"})]
+    np.testing.assert_array_equal(found[0][0], found[1][0])
+    np.testing.assert_allclose(found[0][1], found[1][1], rtol=1e-5)
+    return found[0][0].reshape(-1, at.shape[1]), found[0][1].reshape(-1, at.shape[1])
+
+
+@pytest.mark.parametrize("normalizes", [False, True])
+@pytest.mark.parametrize("chosen", [1, 3, EXPERTS])
+def test_sigmoids_are_shares_of_experts_that_a_correction_chooses(chosen: int, normalizes: bool) -> None:
+    """The correction decides which, and is no part of their shares (DeepSeek, GLM-4)."""
+    require("cc")
+    rng = np.random.default_rng(chosen)
+    scores, correction = rng.normal(size=(5, 4, EXPERTS)), rng.normal(size=EXPERTS)
+    scores, correction = scores.astype(np.float32), correction.astype(np.float32)
+    at, shares = routed(lambda x: sigmoid_shares(x, x.new(correction), chosen, normalizes, 2.5), scores)
+    p = 1 / (1 + np.exp(-scores.reshape(-1, EXPERTS).astype(float)))
+    expected = np.argsort(-(p + correction), axis=1)[:, :chosen]
+    np.testing.assert_array_equal(np.sort(at, 1), np.sort(expected, 1))
+    own = np.take_along_axis(p, at.astype(int), 1)
+    np.testing.assert_allclose(
+        shares, 2.5 * own / (own.sum(1, keepdims=True) if normalizes else 1), rtol=1e-5
+    )
+
+
+@pytest.mark.parametrize("level", [-20.0, 0.0, 5.0, 1e4])
+def test_shares_of_two_experts_are_among_scores_within_a_margin(level: float) -> None:
+    """SparseMixer, as PhiMoE has it; by its definition, in steps of one token."""
+    require("cc")
+    scores = np.random.default_rng(1).normal(level, 1, size=(6, 3, EXPERTS)).astype(np.float32)
+    at, shares = routed(lambda x: margin_shares(x, 0.2), scores)
+    for row, experts, found in zip(scores.reshape(-1, EXPERTS).astype(float), at, shares, strict=True):
+        left = row.copy()
+        for expert, share in zip(experts.astype(int), found, strict=True):
+            assert expert == left.argmax()
+            most = left[expert]
+            counts = (left > -np.inf) & ((most - row) / np.maximum(np.abs(row), most) <= 0.2)
+            np.testing.assert_allclose(share, 1 / np.exp(left[counts] - most).sum(), rtol=1e-3)
+            left[expert] = -np.inf
+
+
+def test_sigmoids_that_are_all_zero_are_shares_of_zero() -> None:
+    scores = np.full((1, 1, EXPERTS), -200, np.float32)
+    _, shares = routed(lambda x: sigmoid_shares(x, x.like(np.zeros(EXPERTS)), 2, True, 1.0), scores)
+    assert shares.tolist() == [[0, 0]]
+
+
+def test_scores_of_zero_are_within_a_margin_of_each_other() -> None:
+    at, shares = routed(lambda x: margin_shares(x, 0.2), np.zeros((1, 1, EXPERTS), np.float32))
+    assert at.tolist() == [[0, 1]]
+    np.testing.assert_allclose(shares, [[1 / EXPERTS, 1 / (EXPERTS - 1)]], rtol=1e-5)
 
 
 @pytest.mark.parametrize(("tokens", "chosen"), [(1, 1), (1, 2), (3, 2)])

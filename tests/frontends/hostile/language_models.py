@@ -183,6 +183,17 @@ CASES = {
     "more experts than there are": Case(
         "E0401", "gate.weight is of shape", of("mixtral", num_local_experts=5)
     ),
+    "groups of experts": Case("E0203", "n_group of 2", of("glm4_moe", n_group=2)),
+    "experts in negative shares": Case(
+        "E0401", "routed_scaling_factor is -1", of("dots1", routed_scaling_factor=-1.0)
+    ),
+    "margin that is no number": Case(
+        "E0401", "router_jitter_noise is nan", of("phimoe", router_jitter_noise=float("nan"))
+    ),
+    "three experts by SparseMixer": Case(
+        "E0203", "num_experts_per_tok of 3", of("phimoe", num_experts_per_tok=3)
+    ),
+    "more shared experts than there are": Case("E0401", "is of shape", of("glm4_moe", n_shared_experts=9)),
     "expert that is missing": Case("E0401", "block_sparse_moe.experts.3.w2", folder("mixtral", header=fewer)),
     "experts in one tensor, which are few": Case(
         "E0401", "input_linear.0.weight is of shape [112, 16]", folder("granitemoe", header=halved)
