@@ -71,7 +71,7 @@ class RowPlanner:
     def planned(self) -> tuple[MemoryPlan, RowGain]:
         """What the target asks for."""
         if not self.target.ram_limit:
-            return self._gained(self._search.least())
+            return self._gained(*self._least())
         if self.ports != "rows" and self._fits(self.whole):
             return self._on_whole_tensors()
         peak = self.target.ram_limit - self._ports_bytes
@@ -80,18 +80,18 @@ class RowPlanner:
             if plan is None:
                 break
             if self._fits(memory := self._memory(plan)):
-                return self._gained(plan)
+                return self._gained(plan, memory)
             peak = min(peak, plan.peak) - (self._working_bytes(memory) - self.target.ram_limit)
         least = self._search.least(inf)
         if self._fits(memory := self._memory(least)):
-            return self._gained(least)
+            return self._gained(least, memory)
         raise self._refusal(min(map(self._working_bytes, (self.whole, memory))))
 
     def tried(self) -> MemoryPlan:
         """The same memory, without a plan on whole tensors where that takes more for sure."""
         if self.target.ram_limit or self.ports == "rows":
             return self.planned()[0]
-        memory = self._memory(self._search.least())
+        _, memory = self._least()
         if memory.arena.size < bytes_at_least(self.graph, self.layers, self.target.align, self.ports):
             return memory
         return memory if memory.arena.size < self.whole.arena.size else self.whole
@@ -110,14 +110,28 @@ class RowPlanner:
                 found.append(RowTradeoff(bytes, plan.more))
         return tuple(found)
 
+    def _least(self) -> tuple[RowPlan, MemoryPlan]:
+        """The plan with the lowest peak; where gaps between buffers make its arena larger, one of fewer
+        instructions that takes no more."""
+        plan = self._search.least()
+        memory = self._memory(plan)
+        while memory.arena.size > plan.peak:
+            other = self._search.within(memory.arena.size)
+            if other is None or other.more >= plan.more:
+                break
+            tried = self._memory(other)
+            if tried.arena.size > memory.arena.size:
+                break
+            plan, memory = other, tried
+        return plan, memory
+
     def _memory(self, plan: RowPlan) -> MemoryPlan:
         return assign(self.graph, plan.layers, self.target.align, self.ports)
 
     def _on_whole_tensors(self) -> tuple[MemoryPlan, RowGain]:
         return self.whole, RowGain(0, 0, self.whole.arena.size, 0.0, total_loads(self.whole.calls))
 
-    def _gained(self, plan: RowPlan) -> tuple[MemoryPlan, RowGain]:
-        memory = self._memory(plan)
+    def _gained(self, plan: RowPlan, memory: MemoryPlan) -> tuple[MemoryPlan, RowGain]:
         if memory.arena.size >= self.whole.arena.size and self.ports != "rows":
             return self._on_whole_tensors()
         loops = [layer.rows.loop for layer in plan.layers if layer.rows]

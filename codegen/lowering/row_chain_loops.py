@@ -18,7 +18,8 @@ from edgekit.codegen.lowering.row_calls import (
     move_instructions,
 )
 from edgekit.codegen.lowering.row_inputs import RowInput
-from edgekit.codegen.lowering.row_loops import RowLoop
+from edgekit.codegen.lowering.row_loops import RingMove, RowLoop, RowSource
+from edgekit.codegen.lowering.row_memory import NewestRows, PassingBytes, passing_bytes
 from edgekit.codegen.lowering.row_schedule import RowRead, RowSchedule, overlap_distance, schedule
 
 
@@ -131,8 +132,29 @@ def chain_loop(
             extra += move_instructions((ring.rows - blocks.rows) * layer.row) * ring.blocks
     overlaps = tuple(_overlaps(layers, plan, exits))
     transient = plan.transient.difference(layer.result for layer in layers if layer.end is not None)
-    loop = RowLoop(tuple(layer.result for layer in layers), plan.iterations, transient, overlaps, source)
+    moves = tuple(_moves(layers, plan, source))
+    loop = RowLoop(
+        tuple(layer.result for layer in layers), plan.iterations, transient, overlaps, source, moves
+    )
     return ChainLoop(layers, tuple(calls), plan, loop, _more_bytes(layers, calls, plan, loop), extra)
+
+
+def _moves(layers: Sequence[ChainLayer], plan: RowSchedule, source: RowSource | None) -> Iterator[RingMove]:
+    """Of rings whose rows move as soon as all have read them, and which nothing reads after the loop."""
+    rows = {layer.result: layer.row for layer in layers if layer.end is None}
+    if source:
+        rows[source.name] = source.row
+    for name, row in rows.items():
+        own, ring = plan[name], plan.rings.get(name)
+        if ring and ring.reader and ring.rows > own.rows:
+            yield RingMove(
+                ring=name,
+                reader=ring.reader,
+                kept=(ring.rows - own.rows) * row,
+                dropped=own.rows * row,
+                blocks=own,
+                count=ring.blocks - 1,
+            )
 
 
 def _with_left(layers: Sequence[ChainLayer]) -> Iterator[tuple[ChainLayer, int]]:
@@ -197,25 +219,38 @@ def _more_bytes(
     always, align = 0, layers[0].axis.target.align
     if source := loop.source:
         always += _aligned(source.ring, align) - source.blocks.layer.height * source.row
-    passing = [block.call.scratch for block in calls]
-    rings: dict[str, tuple[int, int]] = {}  # of transient results, with the last layer that reads them
+    last = len(layers) - 1
+    newest = {rows.ring: rows for rows in _newest_rows(layers, loop)}
+    passing: dict[str, PassingBytes] = {}
     for k, layer in enumerate(layers):
-        life, last = layer.own, len(layers) - 1
+        life, call = layer.own, calls[k].call
         if not life or (k + life.last > last and layer.end is None):
             continue
         always -= life.at(max(life.first, -k))
         ring = plan.rings.get(layer.result)
         bytes = _aligned(layer.row * (ring.rows if ring else layer.axis.height), align)
+        x = call.args[0].name
+        if x in passing and layer.result in newest and call.overlap is not None and passing[x].last == k:
+            passing[x] = replace(passing[x], ring=layer.result, distance=call.overlap)
         if layer.result not in loop.transient:
             always += bytes
             continue
-        for at in range(k, min(k + life.last, last) + 1):
-            passing[at] += bytes
-        inputs = (calls[k].call.args[i].name for i in calls[k].call.inplace)
-        dying = (rings[name][0] for name in inputs if name in rings and rings[name][1] == k)
-        passing[k] -= min(bytes, max(dying, default=0))
-        rings[layer.result] = bytes, k + life.last
-    return always + max(passing) - _saved(layers, loop.overlaps)
+        own = PassingBytes(bytes, k, min(k + life.last, last))
+        inputs = (call.args[i].name for i in call.inplace)
+        dying = next((name for name in inputs if name in passing and passing[name].last == k), None)
+        if dying:  # both are in the same place
+            before = passing.pop(dying)
+            own = replace(own, bytes=max(bytes, before.bytes), first=before.first)
+        passing[layer.result] = own
+    scratch = [PassingBytes(calls[k].call.scratch, k, k) for k in range(len(layers)) if calls[k].call.scratch]
+    items = [*passing.values(), *scratch]
+    return always + passing_bytes(items, [*newest.values()], len(layers)) - _saved(layers, loop.overlaps)
+
+
+def _newest_rows(layers: Sequence[ChainLayer], loop: RowLoop) -> Iterator[NewestRows]:
+    at = {layer.result: k for k, layer in enumerate(layers)}
+    for move in loop.moves:
+        yield NewestRows(move.ring, move.dropped, at.get(move.ring, 0), at[move.reader])
 
 
 def _saved(layers: Sequence[ChainLayer], overlaps: Sequence[tuple[str, str, int]]) -> int:

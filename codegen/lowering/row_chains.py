@@ -119,7 +119,7 @@ class ChainFinder:
         found, made = [], chain.made
         for i, (layer, calls) in enumerate(zip(made.layers, made.calls, strict=True), chain.start):
             rows = _looped(layer.axis, made.plan, made.loop, calls.call)
-            call = _planned(layer.axis, calls.call, made.plan, made.loop.transient)
+            call = _planned(layer.axis, calls.call, made.plan, made.loop)
             found.append(replace(self.layers[i], steps=(call,), rows=rows))
         return found
 
@@ -147,6 +147,8 @@ class ChainFinder:
 def _looped(axis: RowAxis, plan: RowSchedule, loop: RowLoop, block: Call) -> LoopedLayer:
     own = plan[axis.layer.result]
     ring = plan.rings.get(axis.layer.result)
+    if any(move.ring == axis.layer.result for move in loop.moves):
+        ring = None  # no rows of it move before a block
     row = axis.row_bytes(axis.own)
     kept = ring.rows - own.rows if ring else 0
     window = None
@@ -181,7 +183,7 @@ def _operand(axis: RowAxis, plan: RowSchedule, i: int) -> RowOperand | None:
     return RowOperand(row, (ring.rows - before) * row, i == axis.window)
 
 
-def _planned(axis: RowAxis, block: Call, plan: RowSchedule, transient: frozenset[str]) -> Call:
+def _planned(axis: RowAxis, block: Call, plan: RowSchedule, loop: RowLoop) -> Call:
     """The call of a block, with operands as they lie in memory: rings, or whole."""
     args: list[Arg] = []
     for i, arg in enumerate(block.args):
@@ -191,7 +193,11 @@ def _planned(axis: RowAxis, block: Call, plan: RowSchedule, transient: frozenset
         whole = axis.whole.args[i]
         ring = plan.rings.get(whole.name)
         args.append(axis.with_rows(whole, i, ring.rows) if ring else whole)
-    passes = {i for i, arg in enumerate(args) if arg.name in transient}
+    passes = {i for i, arg in enumerate(args) if arg.name in loop.transient}
     in_place = tuple(i for i in block.inplace if {i, axis.own} <= passes)
-    overlap = block.overlap if {0, axis.own} <= passes else None
+    overlap = None
+    if block.overlap is not None and 0 in passes:
+        before = {**dict.fromkeys(loop.transient, 0), **{move.ring: move.kept for move in loop.moves}}
+        if (kept := before.get(axis.layer.result)) is not None:
+            overlap = kept + block.overlap
     return replace(block, args=tuple(args), inplace=in_place, overlap=overlap)

@@ -9,6 +9,19 @@ from edgekit.core.ops import Call
 
 
 @dataclass(frozen=True)
+class RingMove:
+    """Rows of a ring that move to its start when the last layer of an iteration has read them. Until its next
+    block, the memory behind them is free."""
+
+    ring: str
+    reader: str  # the result of that layer
+    kept: int  # bytes
+    dropped: int
+    blocks: Blocks
+    count: int  # blocks after which they move
+
+
+@dataclass(frozen=True)
 class RowSource:
     """An input that arrives row by row, and its ring, which ends with the newest block of rows."""
 
@@ -34,6 +47,7 @@ class RowLoop:
     # Which results may grow over which inputs, starting so many bytes before them at least.
     overlaps: tuple[tuple[str, str, int], ...] = ()
     source: RowSource | None = None  # where it stands still until rows of an input arrive
+    moves: tuple[RingMove, ...] = ()  # of rings that do not move before a block
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ block of rows, in the order of the layers. A layer computes block j, the rows fr
 far as its result has them, in iteration o + j q. The period q is b times the pace of its rows: a row of a
 layer with stride 2 takes as long as two rows of its input. So a block finds what it reads at the same place
 in every iteration, and a ring buffer is a plain array that ends with the newest row: before new ones come,
-those that are read again move to its start. See docs/adr/0186.
+those that are read again move to its start. See docs/adr/0186 and 0217.
 """
 
 from __future__ import annotations
@@ -88,6 +88,9 @@ class Ring:
     rows: int
     blocks: int
     is_transient: bool  # all is read in the iteration in which it is computed
+    # The last layer that reads it, if all do so in iterations of its blocks: what is read again can move to
+    # the start as soon as this layer has run. None: it moves before the next block.
+    reader: str | None = None
 
 
 @dataclass(frozen=True)
@@ -244,7 +247,9 @@ def _finished(
             continue
         together = all((reader.first, reader.every) == (own.first, own.every) for reader, _ in reads)
         count = max([own.count, *(own.done(reader.last) for reader, _ in reads)])
-        rings[layer.result] = Ring(rows, count, together and rows == own.rows)
+        aligned = reads and all((reader.first - own.first) % own.every == 0 for reader, _ in reads)
+        last = reads[-1][0].layer.result if aligned else None
+        rings[layer.result] = Ring(rows, count, together and rows == own.rows, last)
     return RowSchedule(tuple(found[layer.result] for layer in layers), rings)
 
 

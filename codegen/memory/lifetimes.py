@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from itertools import pairwise
 
@@ -113,11 +113,30 @@ def buffers_of(calls: Sequence[Scheduled], sharing: Sharing, align: int) -> list
     """What is to be placed. A byte is in use from the first to the last touch of the tensors that it is part
     of, and so are those before it."""
     tensors: dict[str, list[_Part]] = {}
+    rings = _newest_rows(calls)
     for name, (first, last) in touched(calls, sharing).items():
         root, offset = sharing.root(name)
-        if sharing.is_free(root):
-            tensors.setdefault(root, []).append(_Part(offset, offset + sharing.size[name], first, last))
+        if not sharing.is_free(root):
+            continue
+        whole = _Part(offset, offset + sharing.size[name], first, last)
+        if name in rings:
+            kept, start, end = rings[name]
+            tensors.setdefault(root, []).append(replace(whole, end=offset + kept))
+            whole = replace(whole, first=start, last=end)
+        tensors.setdefault(root, []).append(whole)
     return [_buffer(root, parts, align) for root, parts in tensors.items()]
+
+
+def _newest_rows(calls: Sequence[Scheduled]) -> dict[str, tuple[int, int, int]]:
+    """Of rings whose rows move as soon as all have read them: how many bytes stay, and the first and last
+    call at which there are more."""
+    found: dict[str, tuple[int, int, int]] = {}
+    for loop, inside in row_loops(calls).items():
+        step = dict(zip(loop.results, inside, strict=True))
+        for move in loop.moves:
+            # Rows of an input arrive between iterations.
+            found[move.ring] = move.kept, step.get(move.ring, inside[0]), step[move.reader]
+    return found
 
 
 def _buffer(name: str, tensors: Sequence[_Part], align: int) -> ArenaBuffer:
@@ -169,6 +188,7 @@ def _used(parts: Sequence[_Part], steps: Sequence[int]) -> list[int]:
 def shifts_of(calls: Sequence[Scheduled], sharing: Sharing) -> list[InplaceShift]:
     """Which results may lie over inputs that die in the same call: its kernel says how far."""
     first, last = lifetimes(calls, sharing)
+    rings = _newest_rows(calls)
     found = []
     for step, scheduled in enumerate(calls):
         call = scheduled.call
@@ -177,9 +197,10 @@ def shifts_of(calls: Sequence[Scheduled], sharing: Sharing) -> list[InplaceShift
         reads = [sharing.root(arg.name) for arg in operands(call)[0]]
         (source, start), (own, at) = reads[0], sharing.root(call.args[-1].name)
         dies = sharing.is_free(source) and last[source] == step and first[source] < step
-        made = sharing.is_free(own) and first[own] == step
+        is_block = call.args[-1].name in rings  # of a ring, whose other rows are there before
+        made = sharing.is_free(own) and (first[own] == step or is_block)
         if dies and made and [root for root, _ in reads].count(source) == 1:
-            found.append(InplaceShift(own, source, max(0, call.overlap + at - start)))
+            found.append(InplaceShift(own, source, max(0, call.overlap + at - start), is_loop=is_block))
     for loop, inside in row_loops(calls).items():
         start, end = inside[0], inside[-1]
         for result, name, distance in loop.overlaps:

@@ -272,7 +272,7 @@ def _steps(program: Program) -> Iterator[_Step]:
 def _closing(loop: RowLoop, port: RowPort | None) -> Iterator[_Step]:
     """The end of a loop over rows, and where it waits for those of an input."""
     if loop.source and port:
-        yield from (_Step(1, text) for text in row_loops.moving(loop.source, port.ring.c))
+        yield from (_Step(1, text) for text in row_loops.moving(loop, loop.source, port.ring.c))
     yield _Step(0, Code("}"))
     if loop.source and port:
         yield from (_Step(0, text) for text in row_loops.waiting(port.so_far.c))
@@ -409,6 +409,11 @@ def _block_lines(line: ProgramCall, name: str, call: Code) -> Iterator[Code]:
         yield Code(f"    if ({row_loops.ROW} < {rows.blocks.layer.height})")
     yield Code(f"    {'    ' * row_loops.is_short(rows)}{name}({call});")
     yield Code("}")
+    pointers = {arg.name: made.named for arg, made in zip(line.call.args, line.operands, strict=False)}
+    for move in row_loops.moves(rows):
+        named = pointers[move.ring]
+        assert named
+        yield from row_loops.moved(rows.loop, move, named.c)
 
 
 def _parameter_lines(line: ProgramCall) -> Iterator[Code]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from edgekit.codegen.kernels.sources import Pointer
-from edgekit.codegen.lowering.row_loops import LoopedLayer, RowLoop, RowOperand, RowSource
+from edgekit.codegen.lowering.row_loops import LoopedLayer, RingMove, RowLoop, RowOperand, RowSource
+from edgekit.codegen.lowering.row_schedule import Blocks
 from edgekit.core.escape import Code
 from edgekit.core.types import DType
 
@@ -30,12 +31,25 @@ def arrival(loop: RowLoop, source: RowSource, x: str, ring: str, so_far: str) ->
     yield Code(f"const struct ek_iterations {_DUE} = ek_row_arrives({x}, {ring}, {so_far}, &{_ARRIVING});")
 
 
-def moving(source: RowSource, ring: str) -> Iterator[Code]:
+def moving(loop: RowLoop, source: RowSource, ring: str) -> Iterator[Code]:
     """At the end of an iteration, room for the next block of rows."""
-    if source.kept:
+    if source.kept and all(move.ring != source.name for move in loop.moves):
         every = source.blocks.every
-        move = f"ek_keep_rows({ring}, {source.kept}, {source.blocks.rows * source.row});"
+        move = _keep(ring, source.kept, source.blocks.rows * source.row)
         yield Code(move if every == 1 else f"if (({ITERATION} + 1) % {every} == 0) {move}")
+
+
+def moves(rows: LoopedLayer) -> Iterator[RingMove]:
+    """Of the rings that a layer is the last to read."""
+    return (move for move in rows.loop.moves if move.reader == rows.blocks.layer.result)
+
+
+def moved(loop: RowLoop, move: RingMove, ring: str) -> Iterator[Code]:
+    """After the last layer that reads a ring, room for its next block."""
+    conditions = _due(move.blocks, move.count, loop)
+    if conditions:
+        yield Code(f"if ({conditions})")
+    yield Code(f"{'    ' * bool(conditions)}{_keep(ring, move.kept, move.dropped)}")
 
 
 def waiting(so_far: str) -> Iterator[Code]:
@@ -55,10 +69,15 @@ def about(loop: RowLoop, number: int) -> Code:
 
 def due(rows: LoopedLayer) -> Code:
     """The condition on which a layer has a block to compute, or rows of its ring to move; empty: always."""
-    first, every = rows.blocks.first, rows.blocks.every
-    last = first + (rows.moves - 1) * every
+    return _due(rows.blocks, rows.moves, rows.loop)
+
+
+def _due(blocks: Blocks, count: int, loop: RowLoop) -> Code:
+    """The condition on which an iteration has one of so many blocks."""
+    first, every = blocks.first, blocks.every
+    last = first + (count - 1) * every
     found = [f"{ITERATION} >= {first}"] * (first > 0)
-    found += [f"{ITERATION} <= {last}"] * (last + every < rows.loop.iterations)
+    found += [f"{ITERATION} <= {last}"] * (last + every < loop.iterations)
     found += [f"{_since(first)} % {every} == 0"] * (every > 1)
     return Code(" && ".join(found))
 
@@ -73,7 +92,7 @@ def row(rows: LoopedLayer) -> Code:
 
 def keeping(rows: LoopedLayer, ring: str) -> Code:
     """Moves what is read again to the start of the ring; empty where nothing is."""
-    return Code(f"ek_keep_rows({ring}, {rows.kept}, {rows.dropped});" if rows.kept else "")
+    return Code(_keep(ring, rows.kept, rows.dropped) if rows.kept else "")
 
 
 def is_short(rows: LoopedLayer) -> bool:
@@ -137,6 +156,10 @@ def fields(rows: LoopedLayer, is_array: bool) -> list[tuple[Code, Code]]:
 def elements(count: int, dtype: DType, pointer: Pointer) -> int:
     """Elements of a tensor in those that a pointer counts."""
     return count * dtype.bytes // pointer.element_bytes
+
+
+def _keep(ring: str, kept: int, dropped: int) -> str:
+    return f"ek_keep_rows({ring}, {kept}, {dropped});"
 
 
 def _since(first: int) -> str:
