@@ -30,15 +30,32 @@ def _in_words(pattern: str) -> list[Json]:
     return [_split(pattern), _byte_level(False)]
 
 
-# tokenizer.ggml.pre: how text is split before it is merged, and whether whole words are looked up.
-_PRETOKENIZERS: Mapping[str, tuple[list[Json], bool]] = {
-    "gpt-2": ([_byte_level(True)], False),
-    "smollm": ([{"type": "Digits", "individual_digits": True}, _byte_level(True)], False),
-    "llama-bpe": (_in_words(steps.LLAMA3), True),
-    "qwen2": (_in_words(steps.QWEN2), False),
+# tokenizer.ggml.pre: files name the model for which llama.cpp first had a way to split text, or one alike.
+_LIKE_GPT2 = (
+    *("gpt-2", "phi-2", "mpt", "olmo", "exaone4", "gigachat", "jais", "trillion", "a.x-4.0", "mellum"),
+    "granite-docling",
+)
+_LIKE_SMOLLM = (
+    *("smollm", "starcoder", "refact", "command-r", "codeshell", "exaone", "minerva-7b"),
+    "mellum2",
+)
+_LIKE_LLAMA3 = ("llama-bpe", "llama3", "llama-v3", "falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2")
+_LIKE_GPT4 = ("dbrx", "smaug-bpe", "glm4", "chatglm-bpe")
+_LIKE_QWEN2 = (
+    *("qwen2", "deepseek-r1-qwen", "stablelm2", "hunyuan", "megrez", "kormo", "f2llmv2", "solar-open"),
+    "grok-2",
+)
+_WAYS: Mapping[tuple[str, ...], list[Json]] = {
+    _LIKE_GPT2: [_byte_level(True)],
+    _LIKE_SMOLLM: [{"type": "Digits", "individual_digits": True}, _byte_level(True)],
+    _LIKE_LLAMA3 + _LIKE_GPT4: _in_words(steps.LLAMA3),
+    _LIKE_QWEN2: _in_words(steps.QWEN2),
 }
+PRETOKENIZERS = {name: way for names, way in _WAYS.items() for name in names}
 _NFC = ("qwen2",)
-_BEGINS = ("llama-bpe",)  # texts begin with a token of its own, unless the file says otherwise
+# Words that are tokens are not merged, and texts begin with a token of its own, unless the file says
+# otherwise.
+_WHOLE_WORDS = _BEGINS = _LIKE_LLAMA3
 
 
 def read(settings: Record) -> Tokenizer | None:
@@ -79,20 +96,19 @@ def _vocabulary(tokens: list[str], kinds: list[int]) -> dict[str, int]:
 
 def _bpe(settings: Record, tokens: list[str], kinds: list[int]) -> Json:
     pre = settings.text(_key("pre"), "default")
-    if pre not in _PRETOKENIZERS:
+    if pre not in PRETOKENIZERS:
         message = f"text is split in the way {pre:.40}, which is not known"
-        hint = f"{', '.join(_PRETOKENIZERS)} are; {steps.BY_HAND}"
+        hint = f"those of GPT-2, GPT-4, Llama 3, Qwen 2 and SmolLM are; {steps.BY_HAND}"
         raise EdgeKitError("E0203", message, settings.where, hint)
-    pretokenizers, whole_words = _PRETOKENIZERS[pre]
     return {
         "model": {
             "type": "BPE",
             "vocab": _vocabulary(tokens, kinds),
             "merges": settings.items(_key("merges")),
-            "ignore_merges": whole_words,
+            "ignore_merges": pre in _WHOLE_WORDS,
         },
         "normalizer": {"type": "NFC"} if pre in _NFC else None,
-        "pre_tokenizer": {"type": "Sequence", "pretokenizers": pretokenizers},
+        "pre_tokenizer": {"type": "Sequence", "pretokenizers": PRETOKENIZERS[pre]},
         "decoder": {"type": "ByteLevel"},
     }
 

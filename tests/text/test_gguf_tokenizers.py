@@ -14,11 +14,22 @@ from support.tokenizers import strings, tokenizer_json
 from support.tools import require_module
 
 from edgekit import convert
+from edgekit.converters.gguf.tokenizer import PRETOKENIZERS
 from edgekit.core.text.bpe import BYTE_TOKENS, Bpe
 from edgekit.core.text.tokenizer import Tokenizer
 
 COUNT = 200
 BYTE_LEVEL = {"gpt2": "gpt-2", "llama3": "llama-bpe", "qwen2": "qwen2", "smollm": "smollm"}
+# Names that files have for ways to split text, and a tokenizer that splits it so, where need be without
+# its normalizer, or merging words that are tokens.
+ALIKE = {
+    "gpt2": "phi-2 mpt olmo exaone4 gigachat jais trillion a.x-4.0 mellum granite-docling",
+    "smollm": "starcoder refact command-r codeshell exaone minerva-7b mellum2",
+    "llama3": "llama3 llama-v3 falcon3 falcon-h1 pixtral midm-2.0 lfm2",
+    "merged llama3": "dbrx smaug-bpe glm4 chatglm-bpe",
+    "plain qwen2": "deepseek-r1-qwen stablelm2 hunyuan megrez kormo f2llmv2 solar-open grok-2",
+}
+NAMES = {pre: kind for kind, names in ALIKE.items() for pre in names.split()}
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, BYTE = 1, 2, 3, 4, 6
 
 
@@ -73,6 +84,25 @@ def test_tokens_are_those_of_the_package(kind: str, tmp_path: Path) -> None:
         assert ours.encode(string) == ids, repr(string)
         assert ours.decode(ids) == theirs.decode(ids)
     assert ours.stop == (made["model"]["vocab"]["</s>"],)
+
+
+@pytest.mark.parametrize("pre", NAMES)
+def test_names_of_other_models_stand_for_the_same_ways(pre: str, tmp_path: Path) -> None:
+    change, _, kind = NAMES[pre].rpartition(" ")
+    made = simple(kind)
+    if change == "merged":
+        made["model"]["ignore_merges"] = False
+    elif change == "plain":
+        made["normalizer"] = None
+    ours = read(settings_of(made, pre), tmp_path)
+    assert ours is not None
+    theirs = require_module("tokenizers").Tokenizer.from_str(json.dumps(made))
+    for string in strings(zlib.crc32(pre.encode()), COUNT // 10):
+        assert ours.encode(string) == theirs.encode(string).ids, repr(string)
+
+
+def test_every_name_is_tried() -> None:
+    assert {*NAMES, *BYTE_LEVEL.values()} == set(PRETOKENIZERS)
 
 
 def sentencepiece() -> tuple[list[str], list[float], list[int]]:
