@@ -26,6 +26,7 @@ _TINY = 4  # values, of which as many noisy runs as usual tell too little
 _CANDIDATES = 2 * CHOICES
 _SEARCH_WORK = 2e7  # operations that the search for inputs may take
 _RESCUE_WORK = 3e9  # where outputs are not finite
+_HELD_BYTES = 1 << 28  # of outputs of the runs that were tried
 _MEASURED_WORK = 1e7  # operations of all runs, above which rounding is measured only if need be
 _FLOOR = 2e-6  # of the largest value: other compilers, other math libraries
 
@@ -78,7 +79,7 @@ def _runs(graph: Graph, runs: int) -> SelfTest:
     """The best of some runs, such that each side of every branch is taken, if any run does."""
     found = branches(graph)
     tried: list[_Tried] = []
-    spent = 0.0
+    spent, held = 0.0, 0
     for number in range(_CANDIDATES + MORE_SEEDS):
         taken = frozenset[Path]().union(*(one.taken for one in tried))
         if number >= _CANDIDATES and taken == found.paths:
@@ -89,7 +90,9 @@ def _runs(graph: Graph, runs: int) -> SelfTest:
         rated = finite_share([outputs]), _liveness(graph, [values], found)
         tried.append(_Tried(rated, draw, outputs, found.taken(values)))
         spent += work(graph)
-        if spent > (_SEARCH_WORK if max(one.score for one in tried)[0] == 1 else _RESCUE_WORK):
+        held += sum(output.nbytes for output in outputs.values())
+        most = _SEARCH_WORK if max(one.score for one in tried)[0] == 1 else _RESCUE_WORK
+        if spent > most or held > _HELD_BYTES:
             break
     best = max(one.score for one in tried)[0]
     left = sorted((one for one in tried if one.score[0] == best), key=lambda one: one.score, reverse=True)

@@ -3,6 +3,7 @@
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,14 +21,15 @@ from edgekit.codegen.compilation.build import write
 from edgekit.codegen.compilation.library_objects import library_sources
 from edgekit.codegen.lowering.compact_weights import fit
 from edgekit.codegen.printing.render import weight_blocks
+from edgekit.codegen.verification import selftest
 from edgekit.codegen.verification.selftest import SelfTest, measured, prepare
 from edgekit.codegen.verification.selftest_source import Summary
 from edgekit.codegen.verification.verify import _self_test
-from edgekit.core import target
+from edgekit.core import simulate, target
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
-from edgekit.core.ops.arithmetic import Add
-from edgekit.core.types import DType
+from edgekit.core.ops.arithmetic import Add, Sqrt
+from edgekit.core.types import Array, DType
 
 HOST = target.load("host")
 NETWORKS = ("digits", "keywords", "anomaly", "encoder", "random 1", "random 5", "random 8", "int8", "int16")
@@ -165,3 +167,23 @@ def test_runs_take_inputs_from_different_ranges() -> None:
     test = prepare(network("digits"))
     assert len({draw.choice for draw in test.draws}) > 3
     assert len({sample["x"].tobytes() for sample in test.samples}) == len(test.draws)
+
+
+def test_search_for_inputs_holds_few_outputs_that_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no run has finite outputs, many are tried; a file may say that each has millions of numbers."""
+    net = Net()
+    net.x(8)
+    graph = net.done(net.one(Sqrt(), net.const(np.full((1, 8), -1, np.float32), hint="c")))
+    runs: list[None] = []
+    run_all = simulate.run_all
+
+    def counted(*args: Any) -> dict[str, Array]:
+        runs.append(None)
+        return run_all(*args)
+
+    monkeypatch.setattr(simulate, "run_all", counted)
+    prepare(graph)
+    many = len(runs)
+    monkeypatch.setattr(selftest, "_HELD_BYTES", 3 * 32)
+    prepare(graph)
+    assert (many > 8, len(runs) - many) == (True, 4)

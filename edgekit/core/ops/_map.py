@@ -113,9 +113,12 @@ class Map(Op):
         if prod(shape) <= _BLOCK or any(x.size != 1 and x.shape != shape for x in ins):
             return (self._evaluated_at_once(*ins),)
         flat = [x.reshape(-1) for x in ins]
-        ends = range(0, prod(shape), _BLOCK)
-        parts = ([x if x.size == 1 else x[i : i + _BLOCK] for x in flat] for i in ends)
-        return (np.concatenate([self._evaluated_at_once(*part) for part in parts]).reshape(shape),)
+        y = np.empty(prod(shape), self.result(*(DType.of(x.dtype) for x in ins)).numpy)
+        for i in range(0, y.size, _BLOCK):
+            y[i : i + _BLOCK] = self._evaluated_at_once(
+                *(x if x.size == 1 else x[i : i + _BLOCK] for x in flat)
+            )
+        return (y.reshape(shape),)
 
     def _evaluated_at_once(self, *ins: Array) -> Array:
         dtypes = [DType.of(x.dtype) for x in ins]
