@@ -122,10 +122,14 @@ def test_shapes_that_forward_does_not_take(cli: CommandLine, shapes: str, said: 
 @pytest.mark.parametrize("suffix", ["joblib", "pkl"])
 def test_model_of_scikit_learn(cli: CommandLine, suffix: str) -> None:
     networks, joblib = require_module("sklearn.neural_network"), require_module("joblib")
+    scaler = require_module("sklearn.preprocessing").StandardScaler()
+    pipeline = require_module("sklearn.pipeline").make_pipeline
     require_module("skl2onnx")
     rng = np.random.default_rng(0)
-    x = rng.normal(size=(50, 4)).astype(np.float32)
-    model = networks.MLPClassifier((8,), max_iter=300).fit(x, (x[:, 0] > 0).astype(int) + (x[:, 1] > 1))
+    x = rng.normal((0, 1, -9, 100), (1, 1, 3, 50), size=(50, 4)).astype(np.float32)
+    model = pipeline(scaler, networks.MLPClassifier((8,), max_iter=300)).fit(
+        x, (x[:, 0] > 0).astype(int) + (x[:, 1] > 1)
+    )
     if suffix == "joblib":
         joblib.dump(model, "net.joblib", compress=3)
     else:
