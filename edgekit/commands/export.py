@@ -48,7 +48,7 @@ def export(
     ] = 600,
     json: Json = False,
 ) -> None:
-    """Export a pickle in the Python of its framework; needs --trust, as a pickle can run any code.
+    """Make a model file of a pickle, such as a .pt; needs --trust.
 
     edgekit export net.pt --shape 1,3,224,224 --trust            # a network or TorchScript of PyTorch
     edgekit export yolo.pt --trust --python ~/yolo/bin/python    # where Ultralytics is installed
