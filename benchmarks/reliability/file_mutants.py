@@ -201,7 +201,8 @@ def report(blocks: Sequence[Block], seed: int, left: Sequence[str]) -> str:
         faults = sum(text.startswith(f"{format} ") for text in left) if format else len(left)
         rows.append([format or "all", f"{total:,}", f"{read:,}", f"{total - read - faults:,}", str(faults)])
     found = sum(len(b.faults) for b in blocks)
-    on_the_way = f" {found:,} faults were found along the way; their mutants were run again." if found else ""
+    found_faults = "1 fault was" if found == 1 else f"{found:,} faults were"
+    on_the_way = f" {found_faults} found along the way; what was faulty was run again." if found else ""
     slowest, most = max(b.seconds for b in blocks), max(b.memory for b in blocks)
     return f"""\
 Model files with one to four mutations of their structure (operators, operands, attributes, shapes, types,
