@@ -7,7 +7,7 @@ arguments of the function, as tensors are.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from edgekit.codegen.lowering.row_loops import LoopedLayer
 from edgekit.codegen.printing import row_loops
@@ -57,12 +57,19 @@ class LayerFunction:
         return Code(", ".join([*found, "&params"]))
 
     @property
-    def row_fields(self) -> list[tuple[Code, Code]]:
-        """Parameters that differ from block to block."""
+    def block(self) -> ProgramCall:
+        """The first of the layers, with parameters that differ from block to block. The others are written as
+        constants, and not copied, so that compilers know them in kernels."""
         if not (rows := self.rows):
-            return []
-        field = next(field for field, _ in self.line.params if field.name == rows.size[0])
-        return row_loops.fields(rows, is_array=bool(field.count))
+            return self.line
+        differ = row_loops.fields(rows)
+        params = tuple(
+            (field, _replaced(value, differ[field.name], rows.size[1] if field.count else None))
+            if field.name in differ
+            else (field, value)
+            for field, value in self.line.params
+        )
+        return replace(self.line, params=params)
 
     def call(self, line: ProgramCall) -> Code:
         """What a layer gives the function, inside the run function."""
@@ -71,6 +78,14 @@ class LayerFunction:
 
     def _given(self, line: ProgramCall) -> list[Operand]:
         return [operand for operand, given in zip(line.operands, self.given, strict=True) if given]
+
+
+def _replaced(value: Code, other: Code, at: int | None) -> Code:
+    """The value of a parameter, or one element of an array, in place of what it was."""
+    if at is None:
+        return other
+    elements = value.removeprefix("{").removesuffix("}").split(", ")
+    return Code("{" + ", ".join([*elements[:at], other, *elements[at + 1 :]]) + "}")
 
 
 def layer_functions(program: Program) -> Mapping[str, LayerFunction]:

@@ -416,18 +416,18 @@ def _block_lines(line: ProgramCall, name: str, call: Code) -> Iterator[Code]:
         yield from row_loops.moved(rows.loop, move, named.c)
 
 
-def _parameter_lines(line: ProgramCall) -> Iterator[Code]:
+def _parameter_lines(line: ProgramCall, indent: int = 4) -> Iterator[Code]:
     """The parameters of a layer by their names, as many on a line as fit. Names that begin alike, and single
     words, stay together."""
     groups = [[*group] for _, group in groupby(line.params, lambda each: each[0].name.rpartition("_")[0])]
     row: list[str] = []
     for group in groups:
         fields = [f"EK_FIELD({field.name}) {value}," for field, value in group]
-        if row and _width([*row, *fields]) > _WIDTH:
+        if row and indent + _width([*row, *fields]) > _WIDTH:
             yield Code(" ".join(row))
             row = []
         for each in fields:  # of which one line may not be enough
-            if row and _width([*row, each]) > _WIDTH:
+            if row and indent + _width([*row, each]) > _WIDTH:
                 yield Code(" ".join(row))
                 row = []
             row.append(each)
@@ -436,4 +436,4 @@ def _parameter_lines(line: ProgramCall) -> Iterator[Code]:
 
 
 def _width(fields: Sequence[str]) -> int:
-    return len("    " + " ".join(fields))
+    return len(" ".join(fields))

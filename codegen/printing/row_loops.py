@@ -143,13 +143,12 @@ def block(rows: LoopedLayer) -> Code:
     return Code(f"ek_block({ROW}, {rows.blocks.rows}, {rows.blocks.layer.height}, window)")
 
 
-def fields(rows: LoopedLayer, is_array: bool) -> list[tuple[Code, Code]]:
-    """The parameters that differ from block to block, with their values."""
-    name, at, unit = rows.size
-    count = f"block.count{f' * {unit}' * (unit > 1)}"
-    found = [(Code(f"{name}[{at}]" if is_array else name), Code(count))]
+def fields(rows: LoopedLayer) -> dict[str, Code]:
+    """The parameters that differ from block to block, or have an element that does, with its value."""
+    name, _, unit = rows.size
+    found = {name: Code(f"block.count{f' * {unit}' * (unit > 1)}")}
     if rows.window:
-        found += [(Code("in_h"), Code("block.read")), (Code("pad_top"), Code("block.pad"))]
+        found |= {"in_h": Code("block.read"), "pad_top": Code("block.pad")}
     return found
 
 
