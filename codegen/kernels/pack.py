@@ -44,7 +44,9 @@ _PHASES = re.compile(r"phases (\d+)x(\d+) ")
 _SAME = "same! "
 _NARROWER = re.compile(r"^O/(\d+)!(\d+)")
 _HALVES = np.array([[1, 0, 0], [1, 0, 1], [0, 0, 1], [0, 1, 0]])  # conv2d.strided.c's u, u + w, w and v
-_DOUBLED = np.array([[2, 0, 0], [1, 1, 1], [1, -1, 1], [0, 0, 2]])  # at 0, 1, -1 and infinity
+# At 1, -1, 0 and infinity, and at 1, infinity, 0 and -1: the rows and columns of winograd_dsp.h.
+_TILE_ROWS = np.array([[1, 1, 1], [1, -1, 1], [1, 0, 0], [0, 0, 1]])
+_TILE_COLUMNS = np.array([[1, 1, 1], [0, 0, 2], [2, 0, 0], [1, -1, 1]])
 
 
 @dataclass(frozen=True)
@@ -98,9 +100,9 @@ def stored_dtype(tag: str) -> DType | None:
 
 def pack(tag: str, weights: Array, groups: int = 1) -> Array:
     """The packed weights, flat; those of four bits two in a byte, as int4.h reads them."""
-    for word, points in _POINTS.items():
+    for word, (rows, columns) in _POINTS.items():
         if tag.startswith(word):
-            return pack(tag.removeprefix(word), _at(points, weights), groups)
+            return pack(tag.removeprefix(word), _at(rows, columns, weights), groups)
     if tag.startswith(_SAME):
         return weights.reshape(-1)[:1].repeat(int(tag.removeprefix(_SAME)))
     if phases := _PHASES.match(tag):
@@ -133,9 +135,9 @@ def stream_size(tag: str, weights: Array) -> int:
     return int((1 + 2 * pairs * (1 + words)).sum())
 
 
-def _at(points: Array, weights: Array) -> Array:
+def _at(rows: Array, columns: Array, weights: Array) -> Array:
     """Weights of 3 by 3 cells, O H W I, at points in each direction."""
-    values = np.einsum("ij,ojkc,lk->oilc", points, weights.astype(np.float64), points)
+    values = np.einsum("ij,ojkc,lk->oilc", rows, weights.astype(np.float64), columns)
     return np.asarray(values.astype(np.float32))
 
 
@@ -147,7 +149,11 @@ def _points() -> Array:
     return np.concatenate([np.array(polynomials) / scale[:, None], [[0, 0, 1]]])
 
 
-_POINTS = {"winograd ": _points(), "strided ": _HALVES, "tiles ": _DOUBLED}
+_POINTS = {
+    "winograd ": (_points(), _points()),
+    "strided ": (_HALVES, _HALVES),
+    "tiles ": (_TILE_ROWS, _TILE_COLUMNS),
+}
 
 
 def _nibbles(integers: Array) -> Array:

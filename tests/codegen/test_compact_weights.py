@@ -163,7 +163,7 @@ def tiled(is_behind_more: bool = False) -> Graph:
     bench, layers = Bench(Seeded(3)), [(3, 16)]
     bench.rounding = "E"
     if is_behind_more:
-        layers = [(1, 8), (8, 64), (1, 16), *layers]
+        layers = [(1, 8), (8, 64), (1, 16), (3, 12)]
     x = bench.input(1, 64, 64, 8) if is_behind_more else bench.input(1, 8, 8, 16)
     for size, channels in layers:
         w, b = bench.weights(DType.S8, channels, size, size, bench.builder.type(x).shape[3])

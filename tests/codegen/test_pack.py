@@ -118,6 +118,24 @@ def test_weights_at_the_points_of_winograds_algorithm() -> None:
     assert np.allclose(found, np.einsum("hwij,ij->hw", windows, weights[0, :, :, 0]), atol=1e-5)
 
 
+def test_weights_at_the_points_of_a_tile_on_cortex_m() -> None:
+    """Sums of a row of points are prefixes, and results are doubled: see winograd_dsp.h."""
+    numbers = np.random.default_rng(0)
+    weights, tile = numbers.integers(-127, 128, (1, 3, 3, 1)), numbers.integers(-128, 128, (4, 4))
+    at_points = pack("tiles H W O/4! I o4", weights.astype(np.int8)).reshape(4, 4, 4)[..., 0]
+    rows = np.array([[0, 1, 1, 0], [0, -1, 1, 0], [1, 0, -1, 0], [0, 1, 0, -1]])
+    columns = np.array([[0, 1, 1, 0], [0, -1, 0, 1], [1, 0, -1, 0], [0, -1, 1, 0]])
+    products = at_points * (rows @ tile @ columns.T)
+    right = products[:, 0] + products[:, 1]
+    middle = products[:, 0] + products[:, 2]
+    left = middle + products[:, 3]
+    found = np.array(
+        [[y[2] + (y[0] + y[1]) / 2, (y[0] - y[1]) / 2 - y[3]] for y in (left, right + middle - left)]
+    )
+    windows = np.lib.stride_tricks.sliding_window_view(tile, (3, 3))
+    assert (2 * np.einsum("hwij,ij->hw", windows, weights[0, :, :, 0]) == found.T).all()
+
+
 def test_weights_of_every_second_pixel_serve_two_sums() -> None:
     """Five products are the sums of two neighbours, in each direction, and the last two meet one weight."""
     numbers = np.random.default_rng(0)

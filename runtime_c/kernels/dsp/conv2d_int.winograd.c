@@ -1,6 +1,6 @@
 /* Convolution of int8 with windows of 3 by 3 cells and DSP instructions, by Winograd's algorithm: see winograd_dsp.h.
  * Two tiles at a time, those of an image one behind the other; a tile that reaches beyond the image is copied.
- * @for X=s8 W=s8 Y=s8 S=s32 @rule tfl=tile_tfl tfl_up=tile_tfl e=tile_e e_wide=tile_e
+ * @for X=s8 W=s8 Y=s8 S=s32 @rule tfl=tile_tfl tfl_up=tile_tfl_up e=tile_e e_wide=tile_e
  * @when k_h == 3 and k_w == 3 and stride_h == 1 and stride_w == 1 and dilation_h == 1 and dilation_w == 1
  * @when groups == 1 and step_c == 1 and in_c % 4 == 0 and acc_bits + weight_shift <= 28
  * @when weight_shift <= 4 @pack w: tiles O/4! H W I/4! i4/2(0213) o4 i2 : s16 x{1 << weight_shift}
@@ -16,45 +16,17 @@
  * @count tile cells: batch * high * across * in_c
  * @count tile outputs: batch * high * across * out_c
  * @count tile blocks: tiles * ((out_c + 3) // 4)
+ * @count tile blocks beside 16 channels: tiles * ((out_c + 3) // 4) * (in_c != 16)
  * @count tile products: tiles * ((out_c + 3) // 4) * in_c
  * @loads w: batch * ((high * across + 1) // 2)
- * @work calls, clamped outputs, copied tiles, copied cells, tile cells, tile outputs, tile blocks
- * @work tile products */
+ * @work clamped outputs, copied tiles, copied cells, tile cells, tile outputs, tile blocks
+ * @work tile blocks beside 16 channels, tile products */
 /* Convolution and a sum by factors.
  * @as dsp/conv2d_add_int.winograd @without order @when add[3] > 1
- * @work calls, copied tiles, copied cells, tile cells, tile outputs, tile blocks, tile products */
+ * @rule tfl=tile_sum_tfl tfl_up=tile_sum_tfl_up e=tile_sum_e e_wide=tile_sum_e
+ * @work copied tiles, copied cells, tile cells, tile outputs, tile blocks
+ * @work tile blocks beside 16 channels, tile products */
 #include "edgekit/contracts/conv2d_int.h"
-
-/* Results of four outputs of a tile, from their sums: those beyond the image first, in the place of others. */
-static EK_SHARED void EK_FN_results(const int32_t *sums, int32_t o, const int32_t *b, const int32_t *m,
-    const int8_t *e, EK_IF_R(const int8_t *r, ) int8_t *y, const struct ek_tile_place *place,
-    const struct EK_STRUCT *p)
-{
-    const int32_t right = place->right, down = place->down, offset = place->offset, shift = place->shift;
-    const int32_t end = o + 4 < p->out_c ? o + 4 : p->out_c;
-    EK_IF_R(const struct ek_products sum = {p->add[0], p->add[1], p->add[2], p->add[3]};)
-    y += place->first;
-    EK_IF_R(r += place->first;)
-    for (; o < end; o++, sums++) {
-        /* Doubled sums. The bias has a part in all four where it is added at the point 1, 1. */
-        EK_COLUMN_OF_SUMS(sums, 0, 0)
-        EK_COLUMN_OF_SUMS(sums, 1, b[o])
-        EK_COLUMN_OF_SUMS(sums, 2, 0)
-        EK_COLUMN_OF_SUMS(sums, 3, 0)
-        int32_t y0 = EK_RULE(result)((upper0 + upper1 + upper2) >> 1, o, m, e, offset, shift);
-        int32_t y1 = EK_RULE(result)((upper1 - upper2 - upper3) >> 1, o, m, e, offset, shift);
-        int32_t y2 = EK_RULE(result)((lower0 + lower1 + lower2) >> 1, o, m, e, offset, shift);
-        int32_t y3 = EK_RULE(result)((lower1 - lower2 - lower3) >> 1, o, m, e, offset, shift);
-        EK_IF_R(y0 = ek_sum_of_products(ek_clamped(y0, p->lo, p->hi), r[o], &sum);)
-        EK_IF_R(y1 = ek_sum_of_products(ek_clamped(y1, p->lo, p->hi), r[o + right], &sum);)
-        EK_IF_R(y2 = ek_sum_of_products(ek_clamped(y2, p->lo, p->hi), r[o + down], &sum);)
-        EK_IF_R(y3 = ek_sum_of_products(ek_clamped(y3, p->lo, p->hi), r[o + down + right], &sum);)
-        y[o + down + right] = (int8_t)y3;
-        y[o + down] = (int8_t)y2;
-        y[o + right] = (int8_t)y1;
-        y[o] = (int8_t)y0;
-    }
-}
 
 EK_KERNEL void EK_FN(const EK_X *x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
     const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_IF_R(const EK_Y *r, ) EK_Y *y,
@@ -66,27 +38,28 @@ EK_KERNEL void EK_FN(const EK_X *x, const EK_W *EK_RESTRICT w, const EK_S *EK_RE
     int32_t *const sums = (int32_t *)(void *)(cells + 16 * p->in_c);
     const struct ek_window window = {
         p->in_h, p->in_w, p->in_c, p->step_h, p->step_w, 1, 4, 4, 1, 1, p->in_zero};
-    struct ek_tile_place places[2];
-    EK_RULE(constants)(e, p->zero, &places[0].offset, &places[0].shift);
-    places[1] = places[0];
+    struct ek_tile_results results = {m, e, 0, 0, {0}, {0}, p->out_c, 0};
+    EK_IF_R(const struct ek_tile_sum sum = {p->lo > -128 || p->hi < 127, p->lo, p->hi, p->add[0], p->add[1],
+                p->add[2], p->add[3], (int32_t)((uintptr_t)r - (uintptr_t)y)};)
+    EK_IF_R(results.sum = &sum;)
+    EK_RULE(constants)(e, p->zero, &results.offset, &results.shift);
     for (int32_t n = 0; n < p->batch; n++) {
         for (int32_t t = 0; t < count; t += 2) {
-            const int32_t tiles = t + 1 < count ? 2 : 1;
-            for (int32_t k = 0; k < tiles; k++) {
+            results.other[2] = 0;
+            for (int32_t k = 0; k < 2 && t + k < count; k++) {
                 const int32_t h = (t + k) / across * 2, v = (t + k) % across * 2;
+                const int32_t right = v + 1 < p->out_w ? p->out_c : 0;
+                const int32_t down = h + 1 < p->out_h ? p->out_w * p->out_c : 0;
                 ek_tile_gather(x, h - p->pad_top, v - p->pad_left, (int8_t *)sums, cells + k, &window);
-                places[k].first = (h * p->out_w + v) * p->out_c;
-                places[k].right = v + 1 < p->out_w ? p->out_c : 0;
-                places[k].down = h + 1 < p->out_h ? p->out_w * p->out_c : 0;
+                ek_tile_places(
+                    y + (h * p->out_w + v) * p->out_c, right, down, k ? results.other : results.one);
             }
-            struct ek_tile_pair layer = {w, 4 * p->in_c};
-            for (int32_t o = 0; o < p->out_c; o += 4, layer.w += 64 * p->in_c) {
-                ek_tile_products((const int32_t *)(const void *)cells, sums, &layer);
-                for (int32_t k = 0; k < tiles; k++)
-                    EK_FN_results(sums + 4 * k, o, b, m, e, EK_IF_R(r, ) y, &places[k], p);
+            struct ek_tile_pair layer = {w, b, 64 * p->in_c};
+            for (int32_t o = 0; o < p->out_c; o += 4, layer.w += 64 * p->in_c, layer.b += 4) {
+                ek_tile_products_of((const int32_t *)(const void *)cells, sums, &layer, p->in_c);
+                EK_RULE(results)(sums, o, &results);
             }
         }
-        EK_IF_R(r += size;)
         x += p->in_h * p->in_w * p->in_c;
         y += size;
     }
