@@ -12,6 +12,7 @@ from edgekit.codegen.lowering.lower import NO_LIMITS, WeightLimits, lowered
 from edgekit.codegen.lowering.row_search import RowPlan, RowSearch
 from edgekit.codegen.memory.planner import MemoryPlan, assign, bytes_at_least
 from edgekit.codegen.memory.sharing import LoweredLayer, Ports, on_whole_tensors
+from edgekit.codegen.planned_once import planned
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
 from edgekit.core.target import Target
@@ -20,6 +21,8 @@ from edgekit.core.target import Target
 _TRIES = 8
 # The factor from one limit of memory to the next, for the list of tradeoffs.
 _STEP = 0.7
+# Steps of planning the memory of a layer in loops, beside the search for an arena: planned_once.py.
+_STEPS = 6_000
 
 
 @dataclass(frozen=True)
@@ -89,9 +92,11 @@ class RowPlanner:
 
     def tried(self) -> MemoryPlan:
         """The same memory, without a plan on whole tensors where that takes more for sure."""
-        if self.target.ram_limit or self.ports == "rows":
+        if self.target.ram_limit:
             return self.planned()[0]
         _, memory = self._least()
+        if self.ports == "rows":
+            return memory
         if memory.arena.size < bytes_at_least(self.graph, self.layers, self.target.align, self.ports):
             return memory
         return memory if memory.arena.size < self.whole.arena.size else self.whole
@@ -126,6 +131,7 @@ class RowPlanner:
         return plan, memory
 
     def _memory(self, plan: RowPlan) -> MemoryPlan:
+        planned().steps += _STEPS * len(plan.layers)
         return assign(self.graph, plan.layers, self.target.align, self.ports)
 
     def _on_whole_tensors(self) -> tuple[MemoryPlan, RowGain]:

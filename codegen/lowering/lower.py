@@ -30,6 +30,7 @@ from edgekit.codegen.lowering.transposed_conv import as_convolution
 from edgekit.codegen.memory.inplace import distance, is_by_channel
 from edgekit.codegen.memory.schedule import Task, search
 from edgekit.codegen.memory.sharing import LoweredLayer, Ports, Sharing, operands
+from edgekit.codegen.planned_once import once
 from edgekit.core.ir import Graph, Node
 from edgekit.core.ops import Arg, Call, Step
 from edgekit.core.ops._copy import copy
@@ -94,11 +95,9 @@ def _layers(
         asked: list[Call] = []
         for step in layer.steps:
             if isinstance(step, Call):
-                if (limit := limits.get(layer.node.outputs[0])) is not None:
-                    step = replace(step, facts={**step.facts, WEIGHT_LIMIT: limit})
-                for call in in_float32(rewritten(step, graph, target), target):
-                    asked.append(call)
-                    steps += fitted(call, target)
+                made = _fitted_calls(step, limits.get(layer.node.outputs[0]), graph, target)
+                asked += made.asked
+                steps += made.fitted
             else:
                 steps.append(step)
         only = asked[0] if len(asked) == len(steps) == 1 else None
@@ -115,11 +114,32 @@ def _layers(
     return result
 
 
+@dataclass(frozen=True)
+class _Fitted:
+    """A call by the rules, and as its kernel wants it."""
+
+    asked: Sequence[Call]
+    fitted: Sequence[Call]
+
+
+def _fitted_calls(step: Call, limit: int | None, graph: Graph, target: Target) -> _Fitted:
+    def made() -> _Fitted:
+        limited = step if limit is None else replace(step, facts={**step.facts, WEIGHT_LIMIT: limit})
+        asked = in_float32(rewritten(limited, graph, target), target)
+        return _Fitted(asked, [call for one in asked for call in fitted(one, target)])
+
+    # A convolution may read what a transposition reads.
+    maker = graph.producer(step.args[0].name) if "step_c" in step.params else None
+    sources = [graph.values[name] for name in maker.inputs] if maker else []
+    return once("calls", (step, target, maker, *sources), made, limit)
+
+
 def layer_of(graph: Graph, node: Node) -> LoweredLayer:
     """The calls of a node, as its operator says."""
     ins = [Arg(name, graph.values[name]) for name in node.inputs]
     outs = [Arg(name, graph.values[name]) for name in node.outputs]
-    return LoweredLayer(node, tuple(steps_of(node.op, ins, outs)))
+    values = [arg.value for arg in (*ins, *outs)]
+    return once("layer", (node, *values), lambda: LoweredLayer(node, tuple(steps_of(node.op, ins, outs))))
 
 
 def in_best_order(graph: Graph, layers: Sequence[LoweredLayer], ports: Ports) -> Lowered:

@@ -104,7 +104,7 @@ class ChainLoop:
     extra: float  # instructions beside those of the same layers one after the other
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=1 << 14)
 def chain_loop(
     layers: tuple[ChainLayer, ...], period: int, arrives: RowInput | None = None
 ) -> ChainLoop | None:

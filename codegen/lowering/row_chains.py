@@ -15,6 +15,7 @@ from edgekit.codegen.lowering.row_loops import LoopedLayer, RowLoop, RowOperand,
 from edgekit.codegen.lowering.row_schedule import RowSchedule, rows_before_end
 from edgekit.codegen.lowering.row_views import last_rows
 from edgekit.codegen.memory.sharing import LoweredLayer, Ports, Sharing, operands
+from edgekit.codegen.planned_once import once
 from edgekit.core.ir import Graph
 from edgekit.core.ops import Arg, Call
 from edgekit.core.target import Target
@@ -109,7 +110,8 @@ class ChainFinder:
             return None
         if None in layers or len(layers) + bool(source) < 2:
             return None
-        if (made := chain_loop(layers, period, source)) is None:
+        made = once("loop", layers, lambda: chain_loop(layers, period, source), period, source)
+        if made is None:
             return None
         live = self._begun[end] - self._begun[start] + self._left[start]
         return Chain(start, made, live + made.more_bytes)

@@ -120,7 +120,7 @@ def schedule(layers: Sequence[RowLayer], exits: frozenset[str], period: int) -> 
     return _schedule(tuple(layers), exits, period)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1 << 13)
 def _schedule(layers: tuple[RowLayer, ...], exits: frozenset[str], period: int) -> RowSchedule | None:
     paces = _paces(layers)
     if not paces:

@@ -15,6 +15,7 @@ from edgekit.codegen.lowering.row_inputs import refusal
 from edgekit.codegen.lowering.row_sums import RunningSums, with_running_sums
 from edgekit.codegen.lowering.row_views import in_row_order, with_rings_viewed, without_renaming
 from edgekit.codegen.memory.sharing import LoweredLayer, Ports
+from edgekit.codegen.planned_once import planned
 from edgekit.core.ir import Graph
 from edgekit.core.target import Target
 
@@ -44,6 +45,14 @@ class _Option:
     bytes: float  # infinite where layers must be in a loop
     extra: float
     chain: Chain | None  # None: one layer, on whole tensors
+
+
+@dataclass(frozen=True)
+class _Ways:
+    """How all layers run."""
+
+    last: Sequence[tuple[int, Chain | None]]  # for each layer behind: where the part in front of it begins
+    extra: float
 
 
 def _cheapest_loop(layers: int) -> float:
@@ -90,26 +99,45 @@ class RowSearch:
         peaks = sorted(int(bytes) for bytes in found if bytes < inf)
         most = max((option.bytes for option in self._apart), default=0)
         peaks = peaks[: bisect_left(peaks, most) + 1]
-        low, high, step = 0, len(peaks) - 1, 1
-        while low < high:  # upwards in growing steps, as low peaks leave few ranges to look at
-            at = min(low + step, high) - 1
-            if self._plan(peaks[at], budget) is not None:
-                high = at
-                break
-            low, step = at + 1, 2 * step
-        while low < high:
-            middle = (low + high) // 2
-            if self._plan(peaks[middle], budget) is not None:
-                high = middle
-            else:
-                low = middle + 1
-        plan = self._plan(peaks[low], budget) if peaks else None
+        plan = self._plan(peaks[self._first_that_fits(peaks, budget)], budget) if peaks else None
         if arriving := self.finder.arriving:
             plan = plan or self._plan(_ALL_MEMORY, inf)
             if plan is None:
                 names = ", ".join(layer.node.origin for layer in self.finder.layers[: arriving.readers])
                 raise refusal(self.finder.graph, f"no loop over rows has {names}")
         return plan or RowPlan(tuple(self.sums.joined(self.finder.layers)), 0.0, int(most))
+
+    def _first_that_fits(self, peaks: Sequence[int], budget: float) -> int:
+        """The number of the lowest peak that has a plan, or of the last one: in growing steps from what the
+        same model took with other layers, or else upwards, as low peaks leave few ranges to look at."""
+        known = planned().peak
+        low, high, step = 0, len(peaks) - 1, 1
+        start = bisect_left(peaks, known) if known is not None else high
+        if start < high and self._cheapest(peaks[start], budget):
+            high = start
+            while low < high:
+                at = max(high - step, low)
+                if not self._cheapest(peaks[at], budget):
+                    low = at + 1
+                    break
+                high, step = at, 2 * step
+        elif start < high:
+            low = start + 1
+        step = 1
+        while low < high:
+            at = min(low + step, high) - 1
+            if self._cheapest(peaks[at], budget):
+                high = at
+                break
+            low, step = at + 1, 2 * step
+        while low < high:
+            middle = (low + high) // 2
+            if self._cheapest(peaks[middle], budget):
+                high = middle
+            else:
+                low = middle + 1
+        planned().peak = peaks[low]
+        return low
 
     def _tightest(self) -> list[Chain]:
         """The chains that take the least memory."""
@@ -139,8 +167,8 @@ class RowSearch:
                 found.append(_Option(chain.bytes, max(chain.made.extra, _cheapest_loop(end - start)), chain))
         return found
 
-    def _plan(self, peak: int, budget: float) -> RowPlan | None:
-        """The layers that fit into the peak with the fewest instructions more, if the budget has those."""
+    def _cheapest(self, peak: int, budget: float) -> _Ways | None:
+        """The ways that fit into the peak with the fewest instructions more, if the budget has those."""
         n = len(self.finder.layers)
         least = [0.0] + [inf] * n
         last: list[tuple[int, Chain | None]] = [(0, None)] * (n + 1)
@@ -153,12 +181,16 @@ class RowSearch:
                     extra = least[i] + option.extra
                     if extra < least[j]:
                         least[j], last[j] = extra, (i, option.chain)
-        if least[n] > budget or least[n] == inf:
+        return None if least[n] > budget or least[n] == inf else _Ways(last, least[n])
+
+    def _plan(self, peak: int, budget: float) -> RowPlan | None:
+        """The layers by these ways."""
+        if (ways := self._cheapest(peak, budget)) is None:
             return None
         parts: list[list[LoweredLayer]] = []
-        at = n
+        at = len(self.finder.layers)
         while at:
-            at, chain = last[at]
+            at, chain = ways.last[at]
             parts.append(self.finder.lowered(chain) if chain else [self.finder.layers[at]])
         layers = with_rings_viewed([*self.sums.joined([layer for part in reversed(parts) for layer in part])])
-        return RowPlan(tuple(layers), least[n] / max(self._total, 1), peak)
+        return RowPlan(tuple(layers), ways.extra / max(self._total, 1), peak)

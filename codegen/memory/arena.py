@@ -12,6 +12,8 @@ from math import gcd, inf
 from edgekit.codegen.memory.arena_problem import ArenaBound, ArenaProblem
 from edgekit.codegen.memory.arena_search import ArenaLayout, solve
 from edgekit.codegen.memory.arena_sweep import sweep
+from edgekit.codegen.memory.arena_trials import TRIALS
+from edgekit.codegen.planned_once import planned
 
 # Comparisons of two buffers that one call of `plan` may make: about a second of Python, but the same on
 # every machine.
@@ -88,7 +90,9 @@ def plan(
 ) -> ArenaPlan:
     """An offset for every buffer. Buffers share no byte that both use at the same step, but for `shifts`. Any
     plan will do where they need more than `limit` bytes."""
+    trials = TRIALS.get()
     budget = BUDGET if budget is None else budget
+    budget = trials.budget(budget) if trials else budget
     problems = _problems(buffers, shifts)
     # No group needs less than another group takes in any case: the most demanding ones come first.
     problems.sort(key=lambda problem: -problem.bound.bytes)
@@ -99,17 +103,31 @@ def plan(
     for past, problem in enumerate(problems):
         share = left / (len(problems) - past)
         if isinstance(problem, ArenaProblem):
-            layout = _solved(_Search(_content(problem), size, share, limit, problem))
+            layout = _layout(problem, size, share, limit, [buffers[i].name for i in problem.members])
         else:
             layout = sweep([buffers[i] for i in problem.members], problem.bound, share)
-        left += layout.unspent - share
+        left += min(layout.unspent, share) - share
         size = max(size, layout.size)
         proven = max(proven, layout.proven, key=lambda bound: bound.bytes)
         for member, offset in zip(problem.members, layout.offsets, strict=True):
             offsets[member] = offset
     found = {buffer.name: offsets[i] for i, buffer in enumerate(buffers)}
     tight = proven.first, proven.last
+    planned().steps += budget - left
     return ArenaPlan(found, size, proven.bytes, tight, int(budget - left))
+
+
+def _layout(
+    problem: ArenaProblem, enough: int, budget: float, limit: float, names: Sequence[str]
+) -> ArenaLayout:
+    content, trials = _content(problem), TRIALS.get()
+    if trials and (known := trials.known(content)):
+        return known
+    orders = trials.orders(names) if trials else ()
+    layout = _solved(_Search(content, enough, budget, limit, orders, problem))
+    if trials:
+        trials.found(content, names, layout)
+    return layout
 
 
 @dataclass(frozen=True)
@@ -121,6 +139,7 @@ class _Search:
     enough: int
     budget: float
     limit: float
+    orders: tuple[tuple[int, ...], ...]  # of first fit, to begin with
     problem: ArenaProblem = field(compare=False)
 
 
@@ -138,7 +157,7 @@ def _content(problem: ArenaProblem) -> tuple[object, ...]:
 
 @lru_cache(maxsize=256)
 def _solved(search: _Search) -> ArenaLayout:
-    return solve(search.problem, search.enough, search.budget, search.limit)
+    return solve(search.problem, search.enough, search.budget, search.limit, search.orders)
 
 
 def crowded(buffers: Sequence[ArenaBuffer], shifts: Sequence[InplaceShift] = ()) -> int:

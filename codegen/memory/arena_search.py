@@ -25,11 +25,18 @@ class ArenaLayout:
     unspent: float
 
 
-def solve(problem: ArenaProblem, enough: int, budget: float, limit: float = inf) -> ArenaLayout:
+def solve(
+    problem: ArenaProblem,
+    enough: int,
+    budget: float,
+    limit: float = inf,
+    orders: Sequence[Sequence[int]] = (),
+) -> ArenaLayout:
     """The smallest layout that the budget finds. Below `enough` bytes smaller is no better, and any will do
-    where more than `limit` are needed."""
+    where more than `limit` are needed. First fit tries `orders` of buffers besides its own."""
     meter = SearchBudget(budget)
-    best = min(greedy(problem, enough, meter), key=lambda offsets: size_of(problem, offsets))
+    first = (place(problem, order, meter) for order in orders)
+    best = min((*greedy(problem, enough, meter), *first), key=lambda offsets: size_of(problem, offsets))
     proven = problem.bound
     if higher := proven_by_windows(problem, size_of(problem, best), enough, meter):
         enough, proven = higher.bytes, higher

@@ -35,14 +35,16 @@ def report(
     inputs: Inputs | None = None,
     layers: bool = False,
     count: bool = False,
+    all_changes: bool = False,
     weight_growth: float = 0.0,
     progress: Progress = notebook_progress.show,
 ) -> PageWritten:
     """Write an HTML page about the library of a model: its graph, its arena, its flash, its layers by cost.
     `before` is another model, or the page of an earlier build, to compare with; `reference` the model that
     this one was quantized from, to show what each layer loses on these inputs or on seeded random ones.
-    `layers` measures each layer; `count` counts instructions instead of estimating them. `page` is by default
-    the model's name with .html."""
+    `layers` measures each layer; `count` counts instructions instead of estimating them. `all_changes` looks
+    at changes to layers also where that takes longer than a quarter of a build. `page` is by default the
+    model's name with .html."""
     graph, wanted = convert(model), growing(target_of(target), weight_growth)
     path = Path(f"{graph.name}.html" if page is None else page)
     pages.check_destination(path)
@@ -64,7 +66,8 @@ def report(
     difference = None
     if reference is not None:
         difference = diff(reference, graph, inputs, order="graph", progress=progress)
-    pages.save(path, library_page.render(figures, PageOptions(costs, old, graph, difference, ports=ports)))
+    page_options = PageOptions(costs, old, graph, difference, ports=ports, all_changes=all_changes)
+    pages.save(path, library_page.render(figures, page_options))
     return PageWritten(str(path), library_page.summary(figures))
 
 

@@ -210,6 +210,14 @@ Ram = Annotated[
         show_default=False,
     ),
 ]
+AllChanges = Annotated[
+    bool,
+    option(
+        "--all-changes",
+        group=GENERAL,
+        help="Look at all changes to layers for the report, not for a quarter of a build's time.",
+    ),
+]
 Verbose = Annotated[bool, option("--verbose", "-v", group=GENERAL, help="Print a line for each layer.")]
 Json = Annotated[bool, option("--json", group=GENERAL, help="Print JSON instead of text.")]
 

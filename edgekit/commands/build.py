@@ -11,6 +11,7 @@ import typer
 from edgekit import console, settings
 from edgekit.command_help import Panel
 from edgekit.commands._shared import (
+    AllChanges,
     Classes,
     Consts,
     Cores,
@@ -107,6 +108,7 @@ def build(
         page("Also write an HTML report: graph, arena, flash, layers by cost.", "--html"),
         settings.WRITES,
     ] = "",
+    all_changes: AllChanges = False,
     layer_hook: Annotated[
         bool, typer.Option("--layer-hook", help="Call your function after each layer, to measure it.")
     ] = False,
@@ -191,7 +193,7 @@ def build(
         most = settings.size(ram, "--ram") or 0
         wanted = least_ram(growing(target_of(target), weight_growth), optimize.value, most)
         figures = library_page.LibraryFigures.of(found, wanted, code_for(optimize.value))
-        options = library_page.PageOptions(graph=graph, ports=ports.value)
+        options = library_page.PageOptions(graph=graph, ports=ports.value, all_changes=all_changes)
         pages.save(Path(report), library_page.render(figures, options))
     emit("build", found, results.build(found, verbose=verbose), json)
     note_left_open(model, graph)

@@ -10,6 +10,7 @@ import typer
 from edgekit import console, settings
 from edgekit.command_help import Panel
 from edgekit.commands._shared import (
+    AllChanges,
     Consts,
     Dims,
     Json,
@@ -64,6 +65,7 @@ def report(
     count: Annotated[
         bool, typer.Option("--count/--no-count", help="Count instructions exactly, in an emulator; slower.")
     ] = False,
+    all_changes: AllChanges = False,
     shape: Shapes = None,
     dim: Dims = None,
     const: Consts = None,
@@ -103,6 +105,7 @@ def report(
             inputs=data or None,
             layers=layers,
             count=count,
+            all_changes=all_changes,
             weight_growth=weight_growth,
             progress=progress,
         )

@@ -174,11 +174,12 @@ def _noise(found: LibraryMap, difference: Difference | None, command: str) -> It
 
 
 def wanted(found: LibraryMap, ranked: Sequence[Ranking]) -> list[Wanted]:
-    """The changes that the lists show."""
+    """The changes that the lists show: those of the first layer of each list come first."""
     return [
-        (found.layers[i].results[-1], kind)
+        (found.layers[ranking.layers()[at]].results[-1], kind)
+        for at in range(_MOST)
         for ranking in ranked
-        for i in ranking.layers()
+        if at < len(ranking.layers())
         for kind in ranking.kinds
     ]
 
@@ -207,6 +208,14 @@ def advice(
         for ranking in ranked
         if ranking.layers()
     )
+
+
+def left_out(count: int) -> str:
+    """What a page says of changes that were not looked at."""
+    if not count:
+        return ""
+    more = f"{count} more changes" if count > 1 else "One more change"
+    return f"{more} would take longer than a quarter of the build: --all-changes looks at them, too."
 
 
 def _known(changes: Mapping[Wanted, Change], result: str, ranking: Ranking) -> list[Change]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from edgekit.api import Difference, Estimate, Graph, Report
@@ -18,6 +19,7 @@ from edgekit.reports.pages import Cell, percent, shapes
 from edgekit.reports.quantization_table import Quantized, quantized_layers
 from edgekit.reports.results import table
 
+_SHARE = 0.25  # of the processor time of a build, for changes to its layers
 _CARDS = (6, 4, 2)  # side by side, at most: on screens, on small ones, and on phones
 
 
@@ -116,6 +118,7 @@ class PageOptions:
     difference: Difference | None = None  # to the model that was quantized
     warnings: Sequence[str] = field(default_factory=tuple)
     ports: Ports = "caller"  # whose the memory of inputs and outputs is
+    all_changes: bool = False  # also those that take more than their share of a build
 
 
 def render(figures: LibraryFigures, options: PageOptions | None = None) -> str:
@@ -125,7 +128,7 @@ def render(figures: LibraryFigures, options: PageOptions | None = None) -> str:
     costs = [*options.costs, *_known_costs(figures)]
     main = costs[0]
     quantized = quantized_layers(options.graph, found, options.difference) if options.graph else ()
-    facts = list(_facts(figures, main))
+    facts, advised = list(_facts(figures, main)), _advice(figures, main, options)
     return pages.render(
         "library.html.j2",
         title=f"{found.name} on {figures.target.name}",
@@ -133,7 +136,8 @@ def render(figures: LibraryFigures, options: PageOptions | None = None) -> str:
         facts=facts,
         columns=[pages.columns(len(facts), most) for most in _CARDS],
         verdict=_verdict(figures),
-        advice=_advice(figures, main, options),
+        advice=advised.lists,
+        left_out=advised.left_out,
         warnings=[*figures.warnings, *options.warnings],
         graph=charts.graph(found),
         legend=charts.legend(found.layers),
@@ -160,18 +164,30 @@ def _verdict(figures: LibraryFigures) -> advice.Verdict:
     return advice.verdict(need, figures.target, [name for name, is_known in parts if not is_known])
 
 
-def _advice(figures: LibraryFigures, main: LayerCosts, options: PageOptions) -> Sequence[advice.Advice]:
-    """The layers to begin with, and what changes to them would do, where the graph is at hand."""
+@dataclass(frozen=True)
+class _Advice:
+    """The layers to begin with, and what is left out of the changes to them."""
+
+    lists: Sequence[advice.Advice]
+    left_out: str
+
+
+def _advice(figures: LibraryFigures, main: LayerCosts, options: PageOptions) -> _Advice:
+    """With what changes to them would do, where the graph is at hand."""
     found, graph = figures.map, options.graph
     ranked = advice.rankings(found, figures.target, main.values, main.quantity, options.difference, graph)
-    changes: Mapping[what_if.Wanted, what_if.Change] = {}
-    if graph:
-        wanted = advice.wanted(found, ranked)
-        optimize, ports = figures.optimize, options.ports
-        changes = what_if.changes(
-            graph, figures.target, wanted, optimize=optimize, ports=ports, limits=found.weight_limits
-        )
-    return advice.advice(found, ranked, changes)
+    if not graph:
+        return _Advice(advice.advice(found, ranked, {}), "")
+    changes = what_if.changes(
+        graph,
+        figures.target,
+        advice.wanted(found, ranked),
+        optimize=figures.optimize,
+        ports=options.ports,
+        limits=found.weight_limits,
+        share=math.inf if options.all_changes else _SHARE,
+    )
+    return _Advice(advice.advice(found, ranked, changes), advice.left_out(changes.left_out))
 
 
 def summary(figures: LibraryFigures) -> BuildSummary:

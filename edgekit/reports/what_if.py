@@ -16,7 +16,9 @@ from edgekit.codegen.cost import instructions
 from edgekit.codegen.kernels.expressions import WEIGHT_LIMIT
 from edgekit.codegen.kernels.sources import instance_of, selected_once, variant_of
 from edgekit.codegen.lowering.lower import NO_LIMITS, WeightLimits
+from edgekit.codegen.memory.arena_trials import ArenaTrials, arena_trials
 from edgekit.codegen.memory.sharing import Ports
+from edgekit.codegen.planned_once import Planned, planned_once
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.core.ir import Graph, Node
 from edgekit.core.ops._integer import quant_of
@@ -31,6 +33,12 @@ from edgekit.quantize.mixed_precision.formats import wide_quant
 from edgekit.quantize.pruning.groups import Network
 
 _INT4_MOST = 7  # weights of 4 bits are symmetric, as those of `quantize --weights int4`
+
+# Steps, as plans count them: of a plan for each of its layers, beside what is counted there; of the plan
+# that the build made already; and of a build beside planning, at least: of any, and for each layer.
+_PLAN, _PLANNED_BEFORE = 8_000, 25_000
+_SEARCHES = 4  # for an arena, of one change: none takes more of the steps that are left
+_BUILD, _LAYER_BUILT = 2_500_000, 220_000
 
 Kind = Literal["half", "int4", "int16", "float", "fast kernel", "small kernel"]
 Wanted = tuple[str, Kind]  # the result of a layer, and what is changed of it
@@ -49,6 +57,23 @@ class Change:
         """Does it take no less of anything?"""
         mine, others = ((c.weight_bytes, c.arena_bytes, c.instructions or 0) for c in (self, other))
         return all(a >= b for a, b in zip(mine, others, strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class Changes(Mapping[Wanted, Change]):
+    """The changes that were looked at."""
+
+    found: Mapping[Wanted, Change]
+    left_out: int  # that were not, as their share of a build had been spent
+
+    def __getitem__(self, wanted: Wanted) -> Change:
+        return self.found[wanted]
+
+    def __iter__(self) -> Iterator[Wanted]:
+        return iter(self.found)
+
+    def __len__(self) -> int:
+        return len(self.found)
 
 
 @dataclass(frozen=True)
@@ -82,12 +107,14 @@ def changes(
     optimize: Optimize = "speed",
     ports: Ports = "caller",
     limits: WeightLimits = NO_LIMITS,
-) -> Mapping[Wanted, Change]:
-    """What each change does to a library with such limits of weights. What cannot be done is left out."""
+    share: float = math.inf,
+) -> Changes:
+    """What each change does to a library with such limits of weights. What cannot be done is no part of it.
+    The first ones are looked at that take no more than this share of a build."""
     if not wanted:
-        return {}
-    with selected_once():
-        return dict(_planned(graph, target, wanted, optimize, ports, limits))
+        return Changes({}, 0)
+    with selected_once(), planned_once() as planned, arena_trials() as arenas:
+        return _planned(graph, target, wanted, optimize, ports, limits, share, planned, arenas)
 
 
 def _planned(
@@ -97,27 +124,42 @@ def _planned(
     optimize: Optimize,
     ports: Ports,
     limits: WeightLimits,
-) -> Iterator[tuple[Wanted, Change]]:
+    share: float,
+    planned: Planned,
+    arenas: ArenaTrials,
+) -> Changes:
+    def costs(graph: Graph, limits: WeightLimits) -> Costs:
+        planned.steps += _PLAN * len(graph.nodes)
+        return Costs.of(compile_graph(graph, target, ports, limits, is_trial=True), optimize)
+
     program, network = compile_graph(graph, target, ports, limits, is_trial=True), Network.of(graph)
+    most = share * (_BUILD + _LAYER_BUILT * len(graph.nodes) + planned.steps)
+    planned.steps = _PLANNED_BEFORE * len(graph.nodes)
+    arenas.is_first = False
     before = without_dead = Costs.of(program, optimize)
     # Channels that are dead already go with half of a layer's: what that saves is not of the change.
     are_halves = any(kind == "half" for _, kind in wanted)
     if are_halves and (smaller := dead_channels(graph, in_states=True)) is not graph:
         smaller = simplify(smaller)
-        kept = _in_proportion(limits, graph, smaller)
-        without_dead = Costs.of(compile_graph(smaller, target, ports, kept, is_trial=True), optimize)
+        without_dead = costs(smaller, _in_proportion(limits, graph, smaller))
     known: dict[Wanted, Change | None] = {}
+    found: dict[Wanted, Change] = {}
+    begin, left_out = planned.steps, 0
     for result, kind in dict.fromkeys(wanted):
         # Layers of a group lose channels together.
         same = _group(network, result) if kind == "half" else result
         if (same, kind) not in known:
+            if planned.steps + (planned.steps - begin) / max(len(known), 1) > most:
+                left_out += 1
+                continue
             known[same, kind] = None
+            arenas.comparisons = min(arenas.comparisons, (most - planned.steps) / _SEARCHES)
+            old = without_dead if kind == "half" else before
             for what, other, kept in _planned_graphs(program, network, (result, kind), target, limits):
-                changed = compile_graph(other, target, ports, kept, is_trial=True)
-                old = without_dead if kind == "half" else before
-                known[same, kind] = old.change_to(Costs.of(changed, optimize), what)
+                known[same, kind] = old.change_to(costs(other, kept), what)
         if change := known[same, kind]:
-            yield (result, kind), change
+            found[result, kind] = change
+    return Changes(found, left_out)
 
 
 def _planned_graphs(
@@ -129,7 +171,18 @@ def _planned_graphs(
         others = _other_kernel(program, result, is_fast=kind == "fast kernel")
         return ((what, graph, other) for what, other in others)
     made = VARIANTS[kind](network, result, target)
-    return ((what, other, _in_proportion(limits, graph, other)) for what, other in made)
+    return ((what, _sharing(other, graph), _in_proportion(limits, graph, other)) for what, other in made)
+
+
+def _sharing(graph: Graph, other: Graph) -> Graph:
+    """The graph with the objects of another one where they are the same: these are planned already."""
+    values = dict(graph.values)
+    for name in values.keys() & other.values.keys():
+        if values[name] is not other.values[name] and values[name] == other.values[name]:
+            values[name] = other.values[name]
+    known = {node.outputs: node for node in other.nodes}
+    nodes = (same if (same := known.get(node.outputs)) == node else node for node in graph.nodes)
+    return replace(graph, nodes=tuple(nodes), values=values)
 
 
 def _group(network: Network, result: str) -> str:

@@ -71,6 +71,7 @@ def test_every_option_of_every_command_can_be_preset() -> None:
         "data": str,
         "entry": list,
         "report": str,
+        "all_changes": bool,
         "layer_hook": bool,
         "cores": int,
         "sbom": bool,

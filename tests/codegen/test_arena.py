@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from edgekit.codegen.memory import arena, arena_fit, arena_search
 from edgekit.codegen.memory.arena import BUDGET, ArenaBuffer, ArenaPlan, InplaceShift, crowded, plan
 from edgekit.codegen.memory.arena_problem import ArenaProblem
+from edgekit.codegen.memory.arena_trials import arena_trials
 
 
 def buffers_of(
@@ -440,3 +441,22 @@ def test_the_search_takes_as_long_whichever_part_comes_first(seed: int) -> None:
     plans = [plan(part(0, one) + part(100, other)) for one, other in ((50, 90), (90, 50))]
     assert plans[0].compared == plans[1].compared
     assert plans[0].size == plans[1].size
+
+
+def rings(size: int) -> list[ArenaBuffer]:
+    """Buffers of which each lives for three steps, and one of a size of its own."""
+    sizes = [208, 352, 96, 400, 160, 304, 256, 112, 336, 192, 288, 144, 320, 176, 240, 368]
+    return [ArenaBuffer(f"b{i}", n, i, i + 3) for i, n in enumerate([*sizes, size])]
+
+
+def test_an_arena_like_a_known_one_starts_at_its_layout() -> None:
+    """It is searched for a short time, and no worse than that layout."""
+    whole = plan(rings(272))
+    with arena_trials() as trials:
+        assert plan(rings(272)) == whole
+        trials.is_first = False
+        assert plan(rings(272), budget=0) == whole
+        found = plan(rings(256), budget=0)
+        check(found, rings(256), [])
+        assert found.size <= whole.size
+    assert plan(rings(272)) == whole

@@ -13,6 +13,8 @@ from benchmarks.kernel_layers import rotated
 from edgekit.codegen.kernels import sources
 from edgekit.codegen.kernels.kernel_files import Variant
 from edgekit.codegen.kernels.selection import cheapest
+from edgekit.codegen.lowering import lower
+from edgekit.codegen.planned_once import planned_once
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.core import target
 from edgekit.core.ir import Graph
@@ -113,3 +115,31 @@ def test_nothing_keeps_the_weights_of_a_model_that_was_planned() -> None:
     del program, graph
     gc.collect()
     assert not any(each() is not None for each in kept)
+
+
+def test_layers_that_stay_are_lowered_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For each target, and for each limit of weights."""
+    graph = chain()
+    name = graph.nodes[-1].outputs[0]
+    asked: list[str] = []
+
+    def noted(call: Call, target: Target) -> list[Call]:
+        asked.append(call.args[-1].name)
+        return fitted(call, target)
+
+    fitted = lower.fitted
+    monkeypatch.setattr(lower, "fitted", noted)
+    with planned_once():
+        first = lower.lower(graph, M4)
+        assert len(asked) == len(first)
+        asked.clear()
+        assert lower.lower(graph, M4) == first
+        assert not asked
+        lower.lower(with_other_weights(graph, 1), M4)
+        lower.lower(graph, M4, limits={name: 0})
+        assert asked == [name, name]
+        lower.lower(graph, target.load("cortex-m55"))
+        assert len(asked) == 2 + len(first)
+    asked.clear()
+    lower.lower(graph, M4)
+    assert len(asked) == len(first)

@@ -10,6 +10,7 @@ import edgekit
 from edgekit.codegen.lowering.lower import lower
 from edgekit.codegen.memory.planner import assign, bytes_at_least
 from edgekit.codegen.memory.sharing import Ports
+from edgekit.codegen.planned_once import planned_once
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.codegen.row_plans import RowTradeoff, tradeoffs
 from edgekit.core import target as targets
@@ -122,3 +123,17 @@ def test_a_trial_has_the_memory_of_the_library(seed: int) -> None:
             assert built.row_gain
             assert tried.arena_bytes == built.arena_bytes
             assert [line.call.file for line in tried.lines] == [line.call.file for line in built.lines]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_search_that_starts_elsewhere_finds_the_same_loops(seed: int) -> None:
+    """After a model of a lower and of a higher peak."""
+    tight = replace(M4, least_ram=True)
+    graphs = [random_row_network(seed), network(), random_row_network(seed + 4)]
+    alone = [compile_graph(graph, tight, is_trial=True) for graph in graphs]
+    with planned_once():
+        for _ in range(2):
+            for graph, expected in zip(graphs, alone, strict=True):
+                found = compile_graph(graph, tight, is_trial=True)
+                assert found.arena == expected.arena
+                assert [line.call for line in found.lines] == [line.call for line in expected.lines]

@@ -1,5 +1,6 @@
 """A page says first whether a library fits, and where to begin; what changes would do is exact."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -19,7 +20,7 @@ from edgekit.core.ops.softmax import Softmax
 from edgekit.core.passes.simplify import simplify
 from edgekit.core.types import DType, Value
 from edgekit.quantize.pruning.groups import Network
-from edgekit.reports.advice import advice, in_words, rankings, verdict, wanted
+from edgekit.reports.advice import advice, in_words, left_out, rankings, verdict, wanted
 from edgekit.reports.what_if import VARIANTS, Change, Kind, Wanted, changes
 
 DIGITS = ROOT / "examples" / "digits"
@@ -285,3 +286,39 @@ def test_changes_in_words() -> None:
     assert in_words(Change("4 of 8 channels", -1234, 16, -5)) == (
         "4 of 8 channels: \N{MINUS SIGN}1,234 B of weights, +16 B of arena, \N{MINUS SIGN}5 instructions"
     )
+
+
+def test_the_most_useful_changes_come_first(integers: Graph) -> None:
+    """Those of the first layer of each list, and of them as many as their share of a build allows."""
+    graph = measured(integers, 50.0)
+    found = library_map(compile_graph(graph, M4), None, {}, None)
+    lists = rankings(found, M4, [x.macs for x in found.layers], "MACs", None, graph)
+    asked = wanted(found, lists)
+    firsts = [found.layers[ranking.layers()[0]].results[-1] for ranking in lists]
+    assert [result for result, _ in asked[: 2 * len(lists)]] == [name for name in firsts for _ in range(2)]
+    whole, none = (changes(graph, M4, asked, share=share) for share in (math.inf, 0.0))
+    assert (len(none), none.left_out) == (0, len({*asked}))
+    assert whole.left_out == 0
+    before = 0
+    for share in (0.05, 0.1, 0.5):
+        some = changes(graph, M4, asked, share=share)
+        assert some.items() <= whole.items()
+        assert before <= len(some)
+        before = len(some)
+    assert before == len(whole)
+
+
+def test_a_share_is_counted_in_steps(integers: Graph) -> None:
+    """Whatever was planned before, as many changes are looked at."""
+    kinds: tuple[Kind, ...] = ("half", "int4", "int16", "float")
+    asked: list[Wanted] = [(name, kind) for name in layers(integers) for kind in kinds]
+    tight = replace(M4, least_ram=True)
+    first, again = (changes(integers, tight, asked, share=0.1) for _ in range(2))
+    assert 0 < first.left_out < len(asked)
+    assert (again, again.left_out) == (first, first.left_out)
+
+
+def test_what_is_left_out_in_words() -> None:
+    assert left_out(0) == ""
+    assert left_out(1).startswith("One more change would take longer than a quarter of the build")
+    assert left_out(5).startswith("5 more changes would")
