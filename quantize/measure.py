@@ -21,6 +21,7 @@ from edgekit.core.ops.softmax import Softmax
 from edgekit.core.types import Array, Type
 from edgekit.quantize.calibration.observe import student
 from edgekit.quantize.calibration.sample_batches import Sample, SampleBatch, stacks
+from edgekit.quantize.calibration.scales import clipped
 from edgekit.quantize.calibration.search_budget import SearchBudget, float_work, integer_work, node_work
 from edgekit.quantize.integers.int8 import Quantized
 from edgekit.quantize.mixed_precision.mixed_range_concat import NO_MIXED_RANGE, MixedRangeConcats
@@ -200,6 +201,7 @@ class Measure(OutputQuality[Trial]):
         self.budget = budget or SearchBudget()
         self.only: Set[str] | None = None  # what trials keep: all
         self.work = {name: node_work(graph, node) for node in graph.nodes for name in node.outputs[:1]}
+        self.clipped = clipped(graph)
         self.truth = self._floats({*super().measured_parts()})
 
     @cached_property
@@ -291,7 +293,8 @@ class Measure(OutputQuality[Trial]):
         return ratio(*self.powers(trial, name))
 
     def powers(self, trial: Trial, name: str) -> tuple[float, float]:
-        """Of the signal and of the noise of one value."""
+        """Of the signal and of the noise of one value, or of what a clip leaves of it."""
+        name = self.clipped.get(name, name)
         made = trial.quantized.names[name]
         truth = self.truth if name in super().measured_parts() else self.all_truth
         if any(name not in values for values in truth):

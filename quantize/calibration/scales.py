@@ -10,7 +10,7 @@ from edgekit.core.fixed import activation_quant
 from edgekit.core.ir import Graph, Node
 from edgekit.core.ops import Op
 from edgekit.core.ops._map import Map, Unary
-from edgekit.core.ops.arithmetic import Max, Min
+from edgekit.core.ops.arithmetic import Clip, Max, Min
 from edgekit.core.ops.gather import Gather
 from edgekit.core.ops.layer_norm import LayerNorm, RmsNorm
 from edgekit.core.ops.logic import Where
@@ -86,6 +86,12 @@ def tied(graph: Graph, mixed_range: Set[str] = frozenset()) -> dict[str, str]:
     return {name: root(name) for name in graph.values}
 
 
+def clipped(graph: Graph) -> dict[str, str]:
+    """What only a clip reads, and its result: values that it cuts off need no room."""
+    clips = (node for node in graph.nodes if isinstance(node.op, Clip))
+    return {node.inputs[0]: node.outputs[0] for node in clips if graph.used_once(node.inputs[0])}
+
+
 def last_values(graph: Graph) -> frozenset[str]:
     """The outputs, and what they are a function of, element by element."""
     found, queue = set[str](), list(graph.outputs)
@@ -119,7 +125,10 @@ def scales(
     """The scale of each tensor: ranges are by name, those of tied tensors are joined."""
     group = tied(graph, mixed_range)
     joined: dict[str, Range] = {}
+    results = clipped(graph)
     for name, (low, high) in (without_masked(graph, ranges) | looked_up(graph)).items():
+        if results.get(name) in ranges:
+            continue
         before = joined.get(group[name], (0.0, 0.0))
         joined[group[name]] = (min(low, before[0]), max(high, before[1]))
     settled = {group[name]: quant for name, quant in given(graph).items()}

@@ -14,7 +14,7 @@ from edgekit.core.builder import Builder
 from edgekit.core.ir import Graph, Node
 from edgekit.core.ops._gates import state_quant
 from edgekit.core.ops._linear import Linear
-from edgekit.core.ops.arithmetic import Add, Mul, Sub
+from edgekit.core.ops.arithmetic import Add, Clip, Mul, Sub
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.conv_transpose2d import ConvTranspose2d
 from edgekit.core.ops.dense import Dense
@@ -24,6 +24,7 @@ from edgekit.core.ops.pool2d import Pool2d
 from edgekit.core.ops.quantize import Dequantize, Quantize, Requantize
 from edgekit.core.ops.recurrent import Recurrent
 from edgekit.core.ops.reduce import Reduce
+from edgekit.core.passes.algebra import clips_nothing
 from edgekit.core.passes.int16_outputs import with_fraction
 from edgekit.core.passes.integer_labels import keeps_scale
 from edgekit.core.passes.match import with_fields
@@ -234,6 +235,10 @@ class _Rewriter:
         (out,) = node.outputs
         dtype = self.formats.stored(out)
         quant = self._quant(out, dtype)
+        if self._clips_nothing(node, Type(dtype, (), quant)):
+            self.integers[out, dtype] = self._moved(node.inputs[0], quant, dtype)
+            self.runs_in[out] = NAMES[dtype]
+            return
         hint = f"{out}_{NAMES[dtype]}" if out in self.graph.outputs else out
         op = node.op
         if isinstance(op, Linear):
@@ -250,6 +255,11 @@ class _Rewriter:
         self.runs_in[out] = NAMES[DType.S8 if out in self.formats.fractional else dtype]
         if isinstance(op, Linear) and self._weight_bits(node) == 4:
             self.runs_in[out] += ", int4 weights"
+
+    def _clips_nothing(self, node: Node, result: Type) -> bool:
+        """Do the integers of a result end where a clip ends?"""
+        limits = [self.graph.values[name] for name in node.inputs[1:]]
+        return isinstance(node.op, Clip) and clips_nothing(result, limits)
 
     def _recurrent(self, node: Node) -> None:
         """Sums of gates have 16 bits, and so have states that add up. A bias of gates stays real."""

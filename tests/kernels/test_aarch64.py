@@ -10,6 +10,7 @@ import pytest
 from support import integer_families as families
 from support import more_integer_families as more
 from support import rivals
+from support.board_families import long_slopes
 from support.called import kernels
 from support.generated import written
 from support.integer_bench import Bench, Family, Seeded
@@ -44,6 +45,7 @@ FAMILIES: tuple[Family, ...] = (
     families.sums,
     families.long_rows,
     families.products,
+    long_slopes,
     families.functions,
     families.softmaxes,
     families.attentions,
@@ -83,6 +85,7 @@ def test_integers_of_any_shape(name: str, optimize: Optimize, tmp_path: Path) ->
     program = compile_graph(graph, target)
     isa = name.replace("aarch64", "neon").removeprefix("neon-")
     assert any(f.startswith("matmul") for f in kernels(program, isa))
+    assert any(f.startswith("prelu") for f in kernels(program, "neon"))
     found = drive([program], tmp_path, optimize).run(program, bench.inputs)
     expected = simulate.run(graph, bench.inputs)
     for output in bench.outputs:

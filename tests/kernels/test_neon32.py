@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from support import integer_families as families
 from support import rivals
+from support.board_families import long_slopes
 from support.called import kernels
 from support.generated import written
 from support.integer_bench import Bench, Family, Seeded
@@ -64,7 +65,9 @@ FAMILIES: tuple[Family, ...] = (
     families.dense_layers,
     families.long_rows,
     families.sums,
+    families.sums,
     families.products,
+    long_slopes,
     families.softmaxes,
     families.attentions,
 )
@@ -110,7 +113,7 @@ def test_integers_of_any_shape(optimize: Optimize, tmp_path: Path) -> None:
         "add_s8_tfl_contiguous",
     }
     names |= {"affine_s8_plain_contiguous", "mul_s8_tfl_contiguous", "matmul_s8_plain", "matmul_nt_s8_plain"}
-    names |= {"softmax_s8_plain", "affine_s8_plain_contiguous_s32"}
+    names |= {"softmax_s8_plain", "affine_s8_plain_contiguous_s32", "prelu_s8_plain"}
     assert names <= kernels(program, "neon32").keys(), kernels(program, "neon32")
     check(program, drive(program, tmp_path, optimize), [bench.inputs])
 

@@ -10,6 +10,7 @@ import pytest
 from support import integer_families as families
 from support import more_integer_families as more
 from support import rivals
+from support.board_families import long_slopes
 from support.called import kernels
 from support.each_target import load
 from support.generated import STRICT, written
@@ -61,6 +62,7 @@ RANDOM = (
     families.dense_layers,
     families.sums,
     families.products,
+    long_slopes,
     families.means,
     families.averages,
     families.reals,

@@ -9,6 +9,7 @@ import pytest
 from support import integer_families as families
 from support import rivals
 from support.blocks import with_zeros
+from support.board_families import long_slopes
 from support.edge_families import long_lines
 from support.generated import written
 from support.integer_bench import Bench, Family, Seeded
@@ -112,6 +113,7 @@ FAMILIES: tuple[Family, ...] = (
     families.products,
     families.long_rows,
     wide_matrices,
+    long_slopes,
 )
 
 
@@ -147,8 +149,8 @@ def kernels(program: Program) -> set[str]:
 @pytest.mark.parametrize("name", VECTORS)
 def test_integers_of_any_shape(name: str, optimize: Optimize, tmp_path: Path) -> None:
     bench = Bench(Seeded(2026 + len(optimize)))
-    for i in range(45 if optimize == "size" else 15):
-        bench.case(FAMILIES[i % len(FAMILIES)])
+    for family in FAMILIES * (3 if optimize == "size" else 1):
+        bench.case(family)
     with rivals.in_turns() if optimize == "size" else nullcontext():
         program = compile_graph(bench.graph(), load(name))
     isa = name.removeprefix("wasm32-").replace("simd", "wasm")
@@ -156,7 +158,7 @@ def test_integers_of_any_shape(name: str, optimize: Optimize, tmp_path: Path) ->
     assert {"conv2d", "depthwise2d"} <= found, kernels(program)
     variants = ("_one_scale",) if isa == "relaxed" else ("_one_scale", "_winograd")
     assert all(any(f.endswith(f"{v}__{isa}") for f in kernels(program)) for v in variants), kernels(program)
-    assert any(f.startswith("matmul") and f.endswith("__wasm") for f in kernels(program))
+    assert {"matmul", "prelu"} <= {f.split("_")[0] for f in kernels(program) if f.endswith("__wasm")}
     check(program, drive(program, tmp_path, optimize), [bench.inputs])
 
 

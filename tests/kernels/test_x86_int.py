@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from support import integer_families as families
 from support import rivals
+from support.board_families import long_slopes
 from support.integer_bench import Bench, Family, Seeded
 from support.more_integer_families import wide_matrices
 from support.tools import require_shared
@@ -16,6 +17,7 @@ from edgekit.codegen.lowering import call_rules
 from edgekit.codegen.program import compile_graph
 from edgekit.converters.tflite.reader import convert
 from edgekit.core import simulate
+from edgekit.core.ops.activations import HardSwish, Sigmoid
 from edgekit.core.ops.arithmetic import Add, Sub
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
@@ -67,6 +69,11 @@ def wide_sums(b: Bench) -> None:
     b.result(b.pick((Add(), Sub())), b.input(*shape), b.input(*shape), quant=b.quant(-3, 3))
 
 
+def wide_functions(b: Bench) -> None:
+    """By table, of whole vectors and less."""
+    b.result(b.pick((Sigmoid(), HardSwish())), b.input(b.size(3), b.size(300)), quant=b.quant(-9, 2))
+
+
 def wide_averages(b: Bench) -> None:
     b.rounding = b.pick(("tfl", "tflm"))
     kernel = b.size(5), b.size(300)
@@ -88,6 +95,8 @@ FAMILIES: tuple[Family, ...] = (
     families.sums,
     layers_without_negative_results,
     wide_sums,
+    wide_functions,
+    long_slopes,
     wide_averages,
     wide_matrices,
     wide_matrices,
@@ -118,7 +127,7 @@ def test_integers_of_any_shape(name: str, way: str, tmp_path: Path, monkeypatch:
         bench.case(family)
     with rivals.in_turns():
         program = compile_graph(bench.graph(), target)
-    assert any(function.startswith("ek_matmul") for function in called(program))
+    assert {"matmul", "prelu", "table"} <= {function.split("_")[1] for function in called(program)}
     check(program, drive(program, tmp_path, optimize, level), [bench.inputs])
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from support.nets import Net, assert_same, kinds
 
+from edgekit.core import simulate
 from edgekit.core.ops import Op
 from edgekit.core.ops.arithmetic import Add, Clip, Div, Mul, Pow, Sub
 from edgekit.core.ops.cast import Cast
@@ -15,13 +16,14 @@ from edgekit.core.ops.expand import Expand
 from edgekit.core.ops.logic import Where
 from edgekit.core.ops.pad import Pad
 from edgekit.core.ops.pool2d import Pool2d
+from edgekit.core.ops.quantize import Dequantize, Quantize
 from edgekit.core.ops.reduce import Reduce
 from edgekit.core.ops.reshape import Reshape
 from edgekit.core.ops.scatter import Scatter
 from edgekit.core.ops.slice import Slice
 from edgekit.core.ops.transpose import Transpose
 from edgekit.core.passes.algebra import algebra
-from edgekit.core.types import DType
+from edgekit.core.types import DType, Quant
 
 NOTHING: list[tuple[Op, tuple[Any, ...]]] = [
     (Add(), (0.0,)),
@@ -78,6 +80,24 @@ def test_a_clip_of_integers_to_all_they_can_be_goes(dtype: DType, limits: tuple[
     net = Net(dtype)
     graph = net.done(net(Clip(), net.x(4), *limits, name="y"))
     assert kinds(algebra(graph)) == ["Reshape"]  # an output that is an input is its copy
+
+
+LIMITS = [(0.0, np.inf, True), (0.0, 3.19, True), (0.0, 3.0, False), (0.1, np.inf, False)]
+
+
+@pytest.mark.parametrize(("lo", "hi", "goes"), [*LIMITS, (-np.inf, np.inf, True)])
+def test_a_clip_goes_where_integers_end_at_its_limits(lo: float, hi: float, goes: bool) -> None:
+    """They stand for 0 to 3.1875 in steps of 1/80."""
+    net = Net()
+    quant = Quant((1 / 80,), (-128,))
+    (x,) = net.add(Quantize(DType.S8), net.x(64), quant=quant)
+    limits = (net.const(np.array(limit, np.float32)) for limit in (lo, hi))
+    (y,) = net.add(Clip(), x, *limits, quant=quant)
+    graph = net.done(net(Dequantize(), y, name="y"))
+    after = algebra(graph)
+    assert kinds(after) == (["Quantize", "Dequantize"] if goes else ["Quantize", "Clip", "Dequantize"])
+    sample = {"x": np.linspace(-1, 5, 64, dtype=np.float32)}
+    assert np.array_equal(simulate.run(graph, sample)["y"], simulate.run(after, sample)["y"])
 
 
 def test_constants_go_to_the_right() -> None:

@@ -23,6 +23,9 @@ from edgekit.core.ops.slice import Slice
 from edgekit.core.ops.transpose import Transpose
 from edgekit.core.passes import Edit, rewrite
 from edgekit.core.passes.match import constant_operand, number, quantized
+from edgekit.core.types import Type, Value
+
+_NEARLY_HALF = 0.49  # of a step, which rounding takes back
 
 
 def algebra(graph: Graph) -> Graph:
@@ -62,10 +65,22 @@ def idle_clip(edit: Edit, node: Node) -> Sequence[str] | None:
     """A clip to everything that the type can hold."""
     if not isinstance(node.op, Clip) or edit.type(node.inputs[0]) != edit.type(node.outputs[0]):
         return None
-    dtype = edit.type(node.inputs[0]).dtype
-    widest = (-inf, inf) if dtype.is_float else integer_range(dtype)
-    limits = tuple(number(edit, name) for name in node.inputs[1:])
-    return (node.inputs[0],) if limits == widest else None
+    x, *limits = (edit.values[name] for name in node.inputs)
+    return (node.inputs[0],) if clips_nothing(x.type, limits) else None
+
+
+def clips_nothing(x: Type, limits: Sequence[Value]) -> bool:
+    """Are constant limits beyond all that the type can hold, or its integers stand for?"""
+    lo, hi = (limit.data for limit in limits)
+    if lo is None or hi is None or any(limit.type.quant for limit in limits):
+        return False
+    low, high = (-inf, inf) if x.dtype.is_float else integer_range(x.dtype)
+    if x.quant is not None:
+        if len(x.quant.scale) > 1:
+            return False
+        (scale,), (zero,) = x.quant.scale, x.quant.zero
+        low, high = (low - zero + _NEARLY_HALF) * scale, (high - zero - _NEARLY_HALF) * scale
+    return bool(np.all(lo <= low) and np.all(hi >= high))
 
 
 def decided(edit: Edit, node: Node) -> Sequence[str] | None:

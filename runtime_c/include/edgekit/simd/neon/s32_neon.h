@@ -206,6 +206,12 @@ EK_INLINE ek_vi ek_vi_load_s16(const int16_t *x)
     return vmovl_s16(vld1_s16(x));
 }
 
+/* `below` in the lanes where a is less than 0, else `other`. */
+EK_INLINE ek_vi ek_vi_by_sign(const ek_vi a, const ek_vi below, const ek_vi other)
+{
+    return vbslq_s32(vcltq_s32(a, vdupq_n_s32(0)), below, other);
+}
+
 /* The sum of its numbers. */
 EK_INLINE int32_t ek_vi_total(const ek_vi x)
 {

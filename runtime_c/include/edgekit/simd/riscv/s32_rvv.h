@@ -69,6 +69,12 @@ EK_INLINE ek_vi ek_vi_load_s16(const int16_t *x)
     __builtin_memcpy(&y, x, sizeof y);
     return __builtin_convertvector(y, ek_vi);
 }
+
+/* `below` in the lanes where a is less than 0, else `other`. */
+EK_INLINE ek_vi ek_vi_by_sign(const ek_vi a, const ek_vi below, const ek_vi other)
+{
+    return other ^ ((below ^ other) & (a >> 31));
+}
 /* Four of them that lie side by side, less their zero point. */
 EK_INLINE void ek_vi_load_s8(ek_vi *z, const int8_t *x, const int32_t zero)
 {

@@ -59,6 +59,12 @@ EK_INLINE ek_vi ek_vi_load_s16(const int16_t *x)
     return wasm_i32x4_load16x4(x);
 }
 
+/* `below` in the lanes where a is less than 0, else `other`. */
+EK_INLINE ek_vi ek_vi_by_sign(const ek_vi a, const ek_vi below, const ek_vi other)
+{
+    return wasm_v128_bitselect(below, other, wasm_i32x4_shr(a, 31));
+}
+
 /* The sum of its numbers. */
 EK_INLINE int32_t ek_vi_total(const ek_vi x)
 {

@@ -14,6 +14,13 @@ EK_INLINE ek_vi ek_vi_load_s16(const int16_t *x)
     return _mm256_cvtepi16_epi32(_mm_loadu_si128((const __m128i *)(const void *)x));
 }
 
+/* `below` in the lanes where a is less than 0, else `other`. */
+EK_INLINE ek_vi ek_vi_by_sign(const ek_vi a, const ek_vi below, const ek_vi other)
+{
+    return _mm256_castps_si256(
+        _mm256_blendv_ps(_mm256_castsi256_ps(other), _mm256_castsi256_ps(below), _mm256_castsi256_ps(a)));
+}
+
 /* The sum of its numbers. */
 EK_INLINE int32_t ek_vi_total(const ek_vi x)
 {

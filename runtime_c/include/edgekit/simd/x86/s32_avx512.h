@@ -14,6 +14,12 @@ EK_INLINE ek_vi ek_vi_load_s16(const int16_t *x)
     return _mm512_cvtepi16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)x));
 }
 
+/* `below` in the lanes where a is less than 0, else `other`. */
+EK_INLINE ek_vi ek_vi_by_sign(const ek_vi a, const ek_vi below, const ek_vi other)
+{
+    return _mm512_mask_blend_epi32(_mm512_cmplt_epi32_mask(a, _mm512_setzero_si512()), other, below);
+}
+
 /* The sum of its numbers. */
 EK_INLINE int32_t ek_vi_total(const ek_vi x)
 {
