@@ -214,7 +214,7 @@ def left_out(count: int) -> str:
     """What a page says of changes that were not looked at."""
     if not count:
         return ""
-    more = f"{count} more changes" if count > 1 else "One more change"
+    more = f"Up to {count} more changes" if count > 1 else "One more change"
     return f"{more} would take longer than a quarter of the build: --all-changes looks at them, too."
 
 

@@ -38,7 +38,7 @@ _INT4_MOST = 7  # weights of 4 bits are symmetric, as those of `quantize --weigh
 # that the build made already; and of a build beside planning, at least: of any, and for each layer.
 _PLAN, _PLANNED_BEFORE = 8_000, 25_000
 _SEARCHES = 4  # for an arena, of one change: none takes more of the steps that are left
-_BUILD, _LAYER_BUILT = 2_500_000, 220_000
+_BUILD, _LAYER_BUILT = 4_000_000, 350_000
 
 Kind = Literal["half", "int4", "int16", "float", "fast kernel", "small kernel"]
 Wanted = tuple[str, Kind]  # the result of a layer, and what is changed of it

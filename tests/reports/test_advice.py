@@ -321,4 +321,4 @@ def test_a_share_is_counted_in_steps(integers: Graph) -> None:
 def test_what_is_left_out_in_words() -> None:
     assert left_out(0) == ""
     assert left_out(1).startswith("One more change would take longer than a quarter of the build")
-    assert left_out(5).startswith("5 more changes would")
+    assert left_out(5).startswith("Up to 5 more changes would")
