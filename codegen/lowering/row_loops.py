@@ -11,7 +11,7 @@ from edgekit.core.ops import Call
 @dataclass(frozen=True)
 class RingMove:
     """Rows of a ring that move to its start when the last layer of an iteration has read them. Until its next
-    block, the memory behind them is free."""
+    block, the memory after them is free."""
 
     ring: str
     reader: str  # the result of that layer

@@ -55,7 +55,7 @@ def mixtures(config: Record, family: Family, layers: int) -> list[Mixture | None
 
 
 def _shared(config: Record, family: Family) -> int:
-    """The width of the shared network, by itself or as that of so many experts."""
+    """The width of the shared network, alone or as that of so many experts."""
     if "shared_down" not in family.names:
         return 0
     if "n_shared_experts" in config:

@@ -11,10 +11,10 @@ EK_KERNEL void EK_FN(const int8_t *x, const int8_t *table, int8_t *y, const stru
     EK_UNROLLED_FOR(8, int32_t k = 0; k < 8; k++) {
         const __m128i *const from = (const __m128i *)(const void *)(table + 16 * k);
         const __m128i none = _mm_setzero_si128();
-        const __m128i before = k ? _mm_loadu_si128(from - 1) : none;
-        const __m128i behind = k ? _mm_loadu_si128(from + 7) : none;
-        below[k] = _mm256_broadcastsi128_si256(_mm_xor_si128(_mm_loadu_si128(from), before));
-        above[k] = _mm256_broadcastsi128_si256(_mm_xor_si128(_mm_loadu_si128(from + 8), behind));
+        const __m128i before_below = k ? _mm_loadu_si128(from - 1) : none;
+        const __m128i before_above = k ? _mm_loadu_si128(from + 7) : none;
+        below[k] = _mm256_broadcastsi128_si256(_mm_xor_si128(_mm_loadu_si128(from), before_below));
+        above[k] = _mm256_broadcastsi128_si256(_mm_xor_si128(_mm_loadu_si128(from + 8), before_above));
     }
     for (; i + 32 <= p->n; i += 32) {
         const __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)(x + i));
