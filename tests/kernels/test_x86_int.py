@@ -95,11 +95,12 @@ FAMILIES: tuple[Family, ...] = (
     families.sums,
     layers_without_negative_results,
     wide_sums,
-    wide_functions,
-    long_slopes,
     wide_averages,
     wide_matrices,
     wide_matrices,
+    wide_functions,
+    long_slopes,
+    long_slopes,
 )
 
 

@@ -100,6 +100,17 @@ def test_a_clip_goes_where_integers_end_at_its_limits(lo: float, hi: float, goes
     assert np.array_equal(simulate.run(graph, sample)["y"], simulate.run(after, sample)["y"])
 
 
+@pytest.mark.parametrize(("lo", "hi", "goes"), [(-128, 127, True), (-128, 100, False), (-100, 127, False)])
+def test_limits_may_be_integers_of_the_scale(lo: int, hi: int, goes: bool) -> None:
+    """As activations of TFLite are: they are compared with integers."""
+    net = Net()
+    quant = Quant((1 / 80,), (-7,))
+    (x,) = net.add(Quantize(DType.S8), net.x(64), quant=quant)
+    (y,) = net.add(Clip(), x, *(net.const(np.array(n, np.int8)) for n in (lo, hi)), quant=quant)
+    after = algebra(net.done(net(Dequantize(), y, name="y")))
+    assert ("Clip" not in kinds(after)) is goes
+
+
 def test_constants_go_to_the_right() -> None:
     net = Net()
     graph = net.done(net(Mul(), 3.0, net.x(4), name="y"))

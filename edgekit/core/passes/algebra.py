@@ -72,10 +72,10 @@ def idle_clip(edit: Edit, node: Node) -> Sequence[str] | None:
 def clips_nothing(x: Type, limits: Sequence[Value]) -> bool:
     """Are constant limits beyond all that the type can hold, or its integers stand for?"""
     lo, hi = (limit.data for limit in limits)
-    if lo is None or hi is None or any(limit.type.quant for limit in limits):
+    if lo is None or hi is None:
         return False
     low, high = (-inf, inf) if x.dtype.is_float else integer_range(x.dtype)
-    if x.quant is not None:
+    if x.quant is not None and all(limit.type.dtype.is_float for limit in limits):
         if len(x.quant.scale) > 1:
             return False
         (scale,), (zero,) = x.quant.scale, x.quant.zero

@@ -98,8 +98,8 @@ static EK_ASSEMBLY void ek_tile_products(const int32_t *cells EK_IN_ASSEMBLY, in
  *
  * Stack        0 sums, 4 a bit for each two points: that of the next two goes into N, where they begin with those at 1 */
 #define EK_TILE_16 ".rept 3\n" EK_TILE_FOUR("248") ".endr\n" EK_TILE_FOUR("-760")
-static EK_ASSEMBLY void ek_tile_products_of_16(const int32_t *cells EK_IN_ASSEMBLY, int32_t *sums EK_IN_ASSEMBLY,
-    const struct ek_tile_pair *layer EK_IN_ASSEMBLY)
+static EK_ASSEMBLY void ek_tile_products_of_16(const int32_t *cells EK_IN_ASSEMBLY,
+    int32_t *sums EK_IN_ASSEMBLY, const struct ek_tile_pair *layer EK_IN_ASSEMBLY)
 {
     __asm volatile(
     "push {r4-r11,lr}\n"
