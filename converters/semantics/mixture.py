@@ -56,11 +56,6 @@ def _adding_up(shares: Tensor, least: float = 0) -> Tensor:
     return shares / (total + least if least else total)
 
 
-def mixture(scores: Tensor, chosen: int, expert: Callable[[int], Tensor], normalizes: bool) -> Tensor:
-    """The sum of the results [tokens, width] of the experts in such shares of a softmax."""
-    return in_shares(*softmax_shares(scores, chosen, normalizes), scores.shape[1], expert)
-
-
 def in_shares(at: Tensor, of_each: Tensor, experts: int, expert: Callable[[int], Tensor]) -> Tensor:
     """The sum of the results [tokens, width] of the experts that `at` [tokens, chosen] names, each times its
     share `of_each`.

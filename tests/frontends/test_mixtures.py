@@ -15,7 +15,13 @@ from support.tools import require
 from edgekit import build, convert, quantize_model, run
 from edgekit.codegen.program import compile_graph
 from edgekit.converters.semantics import compose
-from edgekit.converters.semantics.mixture import Shares, margin_shares, mixture, sigmoid_shares
+from edgekit.converters.semantics.mixture import (
+    Shares,
+    in_shares,
+    margin_shares,
+    sigmoid_shares,
+    softmax_shares,
+)
 from edgekit.converters.tensor import Tensor
 from edgekit.core.ir import Graph
 from edgekit.core.passes.simplify import simplify
@@ -35,7 +41,8 @@ def mixed(tokens: int, chosen: int, normalizes: bool = True) -> tuple[Graph, Arr
         net.origin = f"expert.{i}"
         return compose.dense(x, x.new(experts[i]))
 
-    y = mixture(compose.dense(x, x.new(router)), chosen, expert, normalizes)
+    routed = softmax_shares(compose.dense(x, x.new(router)), chosen, normalizes)
+    y = in_shares(*routed, len(router), expert)
     return simplify(net.done(y.name)), router, experts
 
 
