@@ -21,7 +21,7 @@ from edgekit.core.ops.softmax import Softmax
 from edgekit.core.types import Array, Type
 from edgekit.quantize.calibration.observe import student
 from edgekit.quantize.calibration.sample_batches import Sample, SampleBatch, stacks
-from edgekit.quantize.calibration.scales import clipped
+from edgekit.quantize.calibration.scales import clipped, tied
 from edgekit.quantize.calibration.search_budget import SearchBudget, float_work, integer_work, node_work
 from edgekit.quantize.integers.int8 import Quantized
 from edgekit.quantize.mixed_precision.mixed_range_concat import NO_MIXED_RANGE, MixedRangeConcats
@@ -201,7 +201,7 @@ class Measure(OutputQuality[Trial]):
         self.budget = budget or SearchBudget()
         self.only: Set[str] | None = None  # what trials keep: all
         self.work = {name: node_work(graph, node) for node in graph.nodes for name in node.outputs[:1]}
-        self.clipped = clipped(graph)
+        self.clipped = clipped(graph, tied(graph, concats.mixed_range))
         self.truth = self._floats({*super().measured_parts()})
 
     @cached_property

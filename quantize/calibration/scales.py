@@ -86,10 +86,10 @@ def tied(graph: Graph, mixed_range: Set[str] = frozenset()) -> dict[str, str]:
     return {name: root(name) for name in graph.values}
 
 
-def clipped(graph: Graph) -> dict[str, str]:
-    """What only a clip reads, and its result: values that it cuts off need no room."""
-    clips = (node for node in graph.nodes if isinstance(node.op, Clip))
-    return {node.inputs[0]: node.outputs[0] for node in clips if graph.used_once(node.inputs[0])}
+def clipped(graph: Graph, group: Mapping[str, str]) -> dict[str, str]:
+    """What only a clip of the same scale reads, and its result: values that it cuts off need no room."""
+    clips = ((node.inputs[0], node.outputs[0]) for node in graph.nodes if isinstance(node.op, Clip))
+    return {x: y for x, y in clips if graph.used_once(x) and group[x] == group[y]}
 
 
 def last_values(graph: Graph) -> frozenset[str]:
@@ -125,7 +125,7 @@ def scales(
     """The scale of each tensor: ranges are by name, those of tied tensors are joined."""
     group = tied(graph, mixed_range)
     joined: dict[str, Range] = {}
-    results = clipped(graph)
+    results = clipped(graph, group)
     for name, (low, high) in (without_masked(graph, ranges) | looked_up(graph)).items():
         if results.get(name) in ranges:
             continue

@@ -8,7 +8,7 @@ from edgekit import api
 from edgekit.core import simulate
 from edgekit.core.ir import Graph
 from edgekit.core.ops.arithmetic import Add, Clip, Mul
-from edgekit.core.types import DType
+from edgekit.core.types import Array, DType
 from edgekit.quantize.calibration.observe import Range
 from edgekit.quantize.calibration.scales import scales
 
@@ -16,7 +16,7 @@ SAMPLES = {"x": np.random.default_rng(1).normal(-3, 3, (60, 4, 16)).astype(np.fl
 RANGES: dict[str, Range] = {"x": (-9.0, 9.0), "twice": (-18.0, 12.0), "y": (0.0, 6.0)}
 
 
-def residual(hi: float = np.inf, *, is_read: bool = False) -> Graph:
+def residual(hi: float | Array = np.inf, *, is_read: bool = False) -> Graph:
     """A sum that is mostly negative before a clip, and perhaps read elsewhere."""
     net = Net()
     x = net.x(4, 16)
@@ -43,6 +43,14 @@ def test_a_sum_that_is_read_elsewhere_keeps_its_range() -> None:
     found = scales(residual(is_read=True), RANGES | {"z": (-1.8, 1.2)})
     assert found["twice"] == found["y"]
     assert found["y"].scale[0] == pytest.approx(30 / 255)
+
+
+@pytest.mark.parametrize("calibrate", ["auto", "minmax"])
+def test_clips_that_stay_floats_leave_the_sum_its_own_range(calibrate: str) -> None:
+    graph = residual(np.linspace(1, 6, 16, dtype=np.float32))
+    assert scales(graph, RANGES)["twice"].scale[0] == pytest.approx(30 / 255)
+    made, _ = api.quantize_model(graph, SAMPLES, calibrate=calibrate, strict_int8=True)
+    assert noise(graph, made, "y") > 29.5
 
 
 @pytest.mark.parametrize("hi", [6.0, np.inf])
