@@ -91,8 +91,13 @@ def _family(argv: tuple[str, ...]) -> str:
 
 
 def _compiles_for(target: Target, argv: tuple[str, ...]) -> bool:
-    """Does it compile for the target's processor? One with -target does as it is told."""
-    return not target.machine or "-target" in argv or _said(argv, "-dumpmachine").startswith(target.machine)
+    """Does it compile for the target's processor, with the target's flags? An older gcc does not know every
+    processor; one with -target does as it is told."""
+    if "-target" in argv:
+        return True
+    if not _said(argv, "-dumpmachine").startswith(target.machine):
+        return False
+    return bool(_said((*argv, *target.cflags, "-E", "-x", "c"), os.devnull))
 
 
 def find(target: Target) -> Compiler:

@@ -1,4 +1,4 @@
-"""A compiler on PATH that compiles for another processor than the target's is passed over."""
+"""A compiler on PATH that compiles for other processors than the target's is passed over."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +12,12 @@ from edgekit.core.errors import EdgeKitError
 
 COMPILER = """\
 #!/bin/sh
-case "$1" in --version) echo "gcc 12" ;; -dumpmachine) echo {} ;; esac
+case "$*" in
+    *--version) echo "gcc 12" ;;
+    *-dumpmachine) echo {} ;;
+    *cortex-m85*) echo "gcc: error: unrecognized -mcpu target: cortex-m85" >&2; exit 1 ;;
+    *-E*) echo "# 0 \\"$*\\"" ;;
+esac
 """
 
 
@@ -30,6 +35,15 @@ def test_x86_64_on_another_machine(name: str, monkeypatch: pytest.MonkeyPatch, t
         tmp_path, monkeypatch, cc="aarch64-linux-gnu", gcc="aarch64-linux-gnu", clang="x86_64-pc-linux-gnu"
     )
     assert toolchain.find(target).name == "clang"
+
+
+def test_a_gcc_that_does_not_know_the_processor(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    older = "arm-none-eabi-gcc -mcpu=cortex-m{} -mthumb"
+    on_path(tmp_path, monkeypatch, **{"arm-none-eabi-gcc": "arm-none-eabi"})
+    target = replace(targets.load("cortex-m85"), compilers=(older.format(85), older.format(55)))
+    assert toolchain.find(target).argv[1] == "-mcpu=cortex-m55"
+    with pytest.raises(EdgeKitError, match="no compiler for target cortex-m85"):
+        toolchain.find(replace(target, compilers=(older.format(85),)))
 
 
 def test_none_for_x86_64(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
