@@ -19,6 +19,7 @@ from edgekit.codegen.compilation.library_objects import (
     compile_objects,
     library_sources,
     measure,
+    stack_by_gcc,
 )
 from edgekit.codegen.compilation.objects import named_sections
 from edgekit.codegen.compilation.publish import write as write
@@ -97,6 +98,7 @@ class Report:
     stack_bytes: int | None = None  # None: not compiled, or the compiler does not tell
     compiler: str = ""
     by_other_compilers: tuple[CompiledSizes, ...] = ()  # of microcontrollers
+    stack_by_gcc: int | None = None  # bytes at most by trials, where no gcc is installed for it
     verification: Verification | None = None
     unverified: str = ""  # why the compiled code was not compared with the simulator
     warning: str = ""  # what will not fit on the target, outside of the library
@@ -264,6 +266,7 @@ def build(
         stack_bytes=sizes.stack if sizes else None,
         compiler=name,
         by_other_compilers=others,
+        stack_by_gcc=stack_by_gcc(target, sizes, compiler) if compiler and not others else None,
         verification=verified,
         unverified=reason,
         warning=budget.warning(program, sizes),

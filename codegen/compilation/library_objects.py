@@ -15,7 +15,7 @@ from edgekit.codegen.printing.render import sources
 from edgekit.codegen.program import Program
 from edgekit.codegen.verification.verify import LEVEL
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.target import Optimize
+from edgekit.core.target import Optimize, Target
 
 # Flags of every build: one meaning of floats everywhere, and sections that a linker can drop.
 FLOATS = ("-ffp-contract=off", "-fno-math-errno")
@@ -45,6 +45,13 @@ def by_other_compilers(
                 sizes = _measured(program, files, optimize, other, Path(folder))
             if sizes:
                 yield CompiledSizes(other.name, sizes.code, sizes.constants, sizes.stack)
+
+
+def stack_by_gcc(target: Target, sizes: toolchain.Sizes | None, compiler: toolchain.Compiler) -> int | None:
+    """What a run takes at most where gcc compiles the library later, by trials with both compilers."""
+    if not sizes or not sizes.stack or not target.gcc_stack or compiler.family == "gcc":
+        return None
+    return -(-sizes.stack * target.gcc_stack // 100)
 
 
 def _measured(

@@ -56,6 +56,7 @@ class Target:
     # What `-dumpmachine` begins with. A cc that compiles for another processor is passed over.
     machine: str = ""
     cflags: tuple[str, ...] = ()
+    gcc_stack: int = 0  # percent of the stack by zig that gcc took at most, in trials; 0: unknown
     runner: str = "native"  # the command that runs a program here; empty where nothing can
     runner_release: int = 0  # the first one of that emulator whose results are right
     # What programs need of a processor that runs them itself, as its system names it. Where `system` is that
@@ -223,6 +224,7 @@ _RANGES = {
     "part_macs": (1, 1 << 40),
     "copies": (0, 1000),
     "ram_limit": (0, 1 << 50),
+    "gcc_stack": (0, 100_000),
     "runner_release": (0, 1 << 20),
 }
 _MAX_CLOCK = 10**12

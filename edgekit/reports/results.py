@@ -376,6 +376,8 @@ def build(found: Report, *, verbose: bool) -> list[str]:
         ("", f"compiled by {x.compiler}: flash {size(x.code + x.constants)}, stack at most {size(x.stack)}")
         for x in found.by_other_compilers
     ]
+    if found.stack_by_gcc:
+        rows.append(("", f"up to {size(found.stack_by_gcc)} by gcc, by trials; none is installed here"))
     rows.append(("MACs", multiplications(found)))
     rows += _weight_loads(found)
     rows += removed(found.removed, verbose=verbose)

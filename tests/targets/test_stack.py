@@ -1,6 +1,8 @@
 """The bound of the stack holds and is tight: runs leave their marks in a painted stack on emulated boards."""
 
 import functools
+import math
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +13,7 @@ from support.tools import ROOT
 
 from benchmarks.reliability.networks import Layers, quantized
 from benchmarks.reliability.stack import Depth, depth
+from benchmarks.results import RELIABILITY
 from edgekit import api
 from edgekit.codegen.compilation import build, stack, toolchain
 from edgekit.codegen.compilation.library_objects import FLOATS, compile_objects, measure
@@ -66,6 +69,27 @@ def test_a_build_states_the_sizes_of_each_compiler_that_is_installed(tmp_path: P
     assert f"compiled by {gcc.name}: flash {sizes.code + sizes.constants:,} B" in "\n".join(
         results.build(report, verbose=False)
     )
+
+
+def test_a_build_without_gcc_states_what_gcc_took_at_most(tmp_path: Path) -> None:
+    target = boards.load("cortex-m4", "zig")
+    report = build.build(digits("int8"), target, tmp_path / "digits")
+    assert report.stack_bytes
+    assert report.stack_by_gcc == math.ceil(report.stack_bytes * target.gcc_stack / 100)
+    words = f"up to {report.stack_by_gcc:,} B by gcc, by trials"
+    assert words in "\n".join(results.build(report, verbose=False))
+    by_gcc = build.build(digits("int8"), boards.load("cortex-m4", "arm-none-eabi-gcc"), tmp_path / "gcc")
+    assert by_gcc.stack_by_gcc is None
+    assert by_gcc.stack_bytes
+    assert by_gcc.stack_bytes <= report.stack_by_gcc
+
+
+def test_targets_have_what_the_page_says_of_gcc() -> None:
+    table = RELIABILITY.read_text().partition("<!-- reliability.stack_compilers -->")[2]
+    rows = re.findall(r"(?m)^\| (cortex-\S+) \|.* (\d+) / (\d+) \(", table)
+    assert {name: targets.load(name).gcc_stack for name, _, _ in rows} == {
+        name: math.ceil(100 * int(gcc) / int(zig)) for name, gcc, zig in rows
+    }
 
 
 @pytest.mark.parametrize("optimize", ["size", "speed"])
