@@ -162,8 +162,14 @@ def _sklearn(request: Any) -> str:
     skl2onnx = import_module("skl2onnx")
     types = import_module("skl2onnx.common.data_types")
     inputs = [("x", types.FloatTensorType([None, model.n_features_in_]))]
+    last = model
+    while hasattr(last, "steps"):
+        last = last.steps[-1][1]
     options = {"zipmap": False} if hasattr(model, "classes_") else {}  # probabilities as a tensor
-    found = skl2onnx.to_onnx(model, initial_types=inputs, options={id(model): options} if options else None)
+    try:
+        found = skl2onnx.to_onnx(model, initial_types=inputs, options={id(last): options})
+    except NameError:  # a classifier without that option, such as LinearSVC, has no probabilities
+        found = skl2onnx.to_onnx(model, initial_types=inputs, options={id(last): {}})
     made = Path(request["folder"]) / "net.onnx"
     made.write_bytes(found.SerializeToString())
     return str(made)

@@ -18,6 +18,7 @@ from edgekit.core.target import Target
 from edgekit.core.types import Type
 
 _MAX_SHOWN = 3  # inputs in one sentence
+_MAX_NAMES = 10  # of classes
 
 
 @dataclass(frozen=True)
@@ -135,6 +136,17 @@ def counted_rows(graph: Graph) -> str:
     names = ", ".join(shown) + ", ..." * (len(found) > _MAX_SHOWN)
     counts = ", ".join(dict.fromkeys(rows.count for rows in found))
     return f"there is room for a fixed number of rows in {names}: {counts} says how many count, others are 0"
+
+
+def class_names(graph: Graph) -> str:
+    """Which outputs are numbers of classes whose names the model file has, as a sentence."""
+    found = [named for named in graph.source.class_names if named.output in graph.outputs]
+    listed = []
+    for named in found[:_MAX_SHOWN]:
+        names = ", ".join(f"{i} {name}" for i, name in enumerate(named.names[:_MAX_NAMES]))
+        listed.append(f"{named.output} ({names}{', ...' * (len(named.names) > _MAX_NAMES)})")
+    more = ", ..." * (len(found) > _MAX_SHOWN)
+    return f"text became the number of a class in {', '.join(listed)}{more}" if found else ""
 
 
 def _binding(graph: Graph, batch: OpenBatch) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import math
 import pkgutil
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -36,6 +37,7 @@ from edgekit.converters.onnx.functions import bound_nodes, has_schema_function, 
 from edgekit.converters.onnx.masked_assignment import chosen_by_masks
 from edgekit.converters.onnx.nodes import graphs_in, names_read
 from edgekit.converters.onnx.tensor_list import Edge
+from edgekit.converters.onnx.text_labels import text_labels
 from edgekit.converters.semantics import selected_rows
 from edgekit.converters.semantics.keras_paths import NamedOperator, layer_paths
 from edgekit.converters.tensor import Tensor
@@ -157,7 +159,8 @@ class OnnxImporter:
         if next(self._unsupported(graph.node, self.opsets), None):
             raise_all(self._all_unsupported())
         scope: dict[str, Edge] = {}
-        self.inputs = self._bind_inputs(graph, scope)
+        class_names, numbered = text_labels(graph)
+        self.inputs = self._bind_inputs(graph, scope, numbered)
         outputs = [value.name for value in graph.output]
         self.import_nodes(chosen_by_masks(graph), scope, outputs)
         tensors = {name: x for name, x in scope.items() if isinstance(x, Tensor) and x.is_there}
@@ -168,7 +171,7 @@ class OnnxImporter:
             raise EdgeKitError("E0205", f"output {missing} {kind}is not supported", "graph outputs")
         found = row_counts.checked(graph, tensors, self.builder, self.asked)
         outputs, counted = selected_rows.with_counts(self.builder, outputs, found)
-        source = replace(self.bindings.noted(source), counted_rows=tuple(counted))
+        source = replace(self.bindings.noted(source), counted_rows=tuple(counted), class_names=class_names)
         return named_graph(self.builder, name, self.inputs, outputs, tensors, source)
 
     def _all_unsupported(self) -> list[EdgeKitError]:
@@ -204,8 +207,11 @@ class OnnxImporter:
                 continue
             yield _unsupported_op(node, f"node {here}")
 
-    def _bind_inputs(self, graph: GraphProto, scope: dict[str, Edge]) -> list[str]:
-        given = {t.name: file.tensor(t) for t in graph.initializer}
+    def _bind_inputs(
+        self, graph: GraphProto, scope: dict[str, Edge], numbered: Mapping[str, Sequence[int]]
+    ) -> list[str]:
+        given = {t.name: file.tensor(t) for t in graph.initializer if t.name not in numbered}
+        given |= {name: np.arange(math.prod(shape)).reshape(shape) for name, shape in numbered.items()}
         given |= {t.values.name: file.sparse(t) for t in graph.sparse_initializer}
         size = sum(data.nbytes for data in given.values())
         self.builder = Builder(given=size, nodes=len(graph.node))

@@ -291,15 +291,15 @@ def title(model: str, name: str) -> str:
 
 
 def note_left_open(model: str, graph: Graph) -> None:
-    """Mention a batch that is 1 by default, branches that are always taken, and outputs with a count; an .ek
-    file was mentioned when it was made."""
+    """Mention a batch that is 1 by default, branches that are always taken, outputs with a count and those
+    that were text; an .ek file was mentioned when it was made."""
     from edgekit import inspection
     from edgekit.core import ek_file
 
     if ek_file.is_ek(Path(model)):
         return
-    notes = (inspection.open_batches(graph), inspection.one_sided(graph), inspection.counted_rows(graph))
-    for note in filter(None, notes):
+    notes = (inspection.open_batches, inspection.one_sided, inspection.counted_rows, inspection.class_names)
+    for note in filter(None, (note(graph) for note in notes)):
         console.say(f"note: {note}")
 
 

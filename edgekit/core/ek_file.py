@@ -19,6 +19,7 @@ from edgekit.core.ek_tokenizer import tokenizer_of, tokenizer_record
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.flatbuffer import Record
 from edgekit.core.ir import (
+    ClassNames,
     CountedRows,
     Graph,
     MeasuredTensor,
@@ -199,8 +200,9 @@ def _source_record(source: Source) -> Record:
     one_sided = [dict(vars(branch)) for branch in source.one_sided]
     counted = [dict(vars(rows)) for rows in source.counted_rows]
     measured = [{**vars(tensor), "counts": list(tensor.counts)} for tensor in source.measured]
+    named = [{**vars(names), "names": list(names.names)} for names in source.class_names]
     notes = {"open_batches": open_batches, "one_sided": one_sided, "counted_rows": counted}
-    notes |= {"measured": measured}
+    notes |= {"class_names": named, "measured": measured}
     record = {**vars(source), **{name: records or None for name, records in notes.items()}}
     if source.removed:
         layers = [dict(vars(layer)) for layer in source.removed.layers]
@@ -220,7 +222,12 @@ def _source(record: Record) -> Source:
     if found := record.get("removed"):
         layers = tuple(RemovedChannels(**layer) for layer in found["layers"] or ())
         removed = RemovedWork(layers, found["macs_before"])
+    named = tuple(
+        ClassNames(**{**names, "names": tuple(map(str, names["names"] or ()))})
+        for names in record.get("class_names") or ()
+    )
     notes = {"open_batches": open_batches, "one_sided": one_sided, "counted_rows": counted}
+    notes |= {"class_names": named}
     return Source(**{**record, **notes, "measured": measured, "removed": removed})
 
 

@@ -75,6 +75,14 @@ class CountedRows:
 
 
 @dataclass(frozen=True)
+class ClassNames:
+    """An output that is text in the source model: the number of one of these names, from 0 on."""
+
+    output: str
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class MeasuredTensor:
     """What quantization saw of a tensor: how well it is kept, and how its values were distributed."""
 
@@ -133,6 +141,7 @@ class Source:
     open_batches: tuple[OpenBatch, ...] = ()
     one_sided: tuple[OneSidedBranch, ...] = ()
     counted_rows: tuple[CountedRows, ...] = ()
+    class_names: tuple[ClassNames, ...] = ()
     measured: tuple[MeasuredTensor, ...] = ()
     machine: str = ""  # the class of machines that formats of layers were chosen for
     removed: RemovedWork | None = field(default=None, metadata={"json": False})  # reports have it themselves

@@ -141,6 +141,27 @@ def test_model_of_scikit_learn(cli: CommandLine, suffix: str) -> None:
     np.testing.assert_allclose(found["probabilities"], model.predict_proba(x), rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.parametrize("kind", ["LinearSVC", "LogisticRegression", "SGDClassifier", "Ridge"])
+def test_linear_model_of_scikit_learn(cli: CommandLine, kind: str) -> None:
+    """Whose classes are text; LinearSVC has no probabilities."""
+    joblib, compose = require_module("joblib"), require_module("sklearn.pipeline").make_pipeline
+    made = getattr(require_module("sklearn.svm" if kind == "LinearSVC" else "sklearn.linear_model"), kind)()
+    require_module("skl2onnx")
+    x = np.random.default_rng(0).normal(size=(50, 4)).astype(np.float32)
+    score = np.rint(x[:, 0] + x[:, 1]).clip(-1, 1).astype(int)
+    wanted = score if kind == "Ridge" else np.array(["one", "two", "none"])[score]
+    model = compose(require_module("sklearn.preprocessing").Normalizer(), made).fit(x, wanted)
+    joblib.dump(model, "net.joblib")
+    cli.ok("export", "net.joblib", "--trust")
+    answer = cli.ok("convert", "net.onnx", "--shape", "x=50,4")
+    found = edgekit.run("net.ek", {"x": x})
+    if kind == "Ridge":
+        np.testing.assert_allclose(found["variable"][:, 0], model.predict(x), rtol=1e-5, atol=1e-6)
+    else:
+        assert "note: text became the number of a class in label (0 none, 1 one, 2 two)" in answer.err
+        np.testing.assert_array_equal(model.classes_[found["label"]], model.predict(x))
+
+
 def test_ultralytics_exports_a_copy(cli: CommandLine) -> None:
     """By its own exporter, which writes beside the file that it is given, and installs nothing."""
     _package(
