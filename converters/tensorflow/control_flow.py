@@ -14,7 +14,7 @@ from edgekit.converters.semantics.recurrent_loops import recognised
 from edgekit.converters.semantics.while_loop import undone
 from edgekit.converters.tensor import Tensor
 from edgekit.converters.tensorflow.attributes import FunctionName
-from edgekit.converters.tensorflow.graph import Function, Node
+from edgekit.converters.tensorflow.graph import Function, Node, Reference
 from edgekit.converters.tensorflow.tensor_list import EmptyList
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ops.logic import Equal, Not
@@ -97,33 +97,71 @@ def _chosen(
 
 def while_loop(importer: Importer, frame: Frame, node: Node) -> Sequence[Any]:
     """While: what is no tensor has to stay as it is; lists are tensors once something is in them."""
-    operands = [frame.value(r) for r in node.operands]
-    names = {key: _function(node, key) for key in ("cond", "body")}
-    body = importer.function(names["body"])
+    condition, body = (_function(node, key) for key in ("cond", "body"))
+    return _looped(
+        importer,
+        [frame.value(r) for r in node.operands],
+        lambda values: importer.call(condition, values, frame.depth + 1),
+        lambda values: importer.call(body, values, frame.depth + 1),
+        _unchanged(importer.function(body)),
+    )
 
-    def run(key: str, values: Sequence[Any]) -> tuple[Any, ...]:
-        return importer.call(names[key], values, frame.depth + 1)
 
+def frame_loop(importer: Importer, frame: Frame, node: Node) -> Any:
+    """Exit: a loop of TensorFlow 1, whose other results are known then, too."""
+    found = frame.loops[node.name]
+    enters = [*found.enters, *found.fixed]
+    fixed = [enter.name for enter in found.fixed]
+    count = len(found.enters)
+
+    def run(values: Sequence[Any], results: Sequence[Reference], places: Sequence[str]) -> tuple[Any, ...]:
+        """Results for what the loop carries; Merge and Switch have two, of which one is read."""
+        given = [{"output_false": x, "output_true": x} for x in values[:count]]
+        inner = importer.nested(frame)
+        inner.computed |= {name: (x,) for name, x in zip(fixed, values[count:], strict=True)}
+        inner.computed |= dict(zip(places, given, strict=True))
+        importer.run(inner, [r.node for r in results])
+        return tuple(inner.value(r) for r in results)
+
+    made = _looped(
+        importer,
+        [frame.value(next(enter.operands)) for enter in enters],
+        lambda values: run(values, [found.condition], found.merges),
+        lambda values: (*run(values, found.following, found.switches), *values[count:]),
+        range(count, len(enters)),
+    )
+    frame.computed |= {name: (made[i],) for name, i in found.exits.items()}
+    return [made[found.exits[node.name]]]
+
+
+def _looped(
+    importer: Importer,
+    operands: Sequence[Any],
+    condition: Callable[[Sequence[Any]], tuple[Any, ...]],
+    body: Callable[[Sequence[Any]], tuple[Any, ...]],
+    unchanged: Collection[int],
+) -> Sequence[Any]:
+    """What a loop carries in the end."""
     with _unassigned(importer):
-        operands = _filled(importer, operands, lambda values: run("body", values))
+        operands = _filled(importer, operands, body)
         fixed = {i: x for i, x in enumerate(operands) if not isinstance(x, Tensor)}
 
         def iteration(values: Sequence[Tensor]) -> list[Tensor]:
-            made = run("body", _joined(values, fixed, len(operands)))
+            made = body(_joined(values, fixed, len(operands)))
             if len(made) != len(operands) or any(made[i] != x for i, x in fixed.items()):
                 raise EdgeKitError("E0205", "a loop changes what is no tensor")
             return _tensors([x for i, x in enumerate(made) if i not in fixed])
 
         carried = [x for x in operands if isinstance(x, Tensor)]
         places = [i for i in range(len(operands)) if i not in fixed]
-        same = {places.index(i) for i in _unchanged(body) if i in places}
+        same = {places.index(i) for i in unchanged if i in places}
 
-        def condition(values: Sequence[Tensor]) -> list[Tensor]:
-            return _tensors(run("cond", _joined(values, fixed, len(operands))))
+        def holds(values: Sequence[Tensor]) -> list[Tensor]:
+            return _tensors(condition(_joined(values, fixed, len(operands))))
 
-        made = recognised(condition, iteration, carried, same)
+        made = recognised(holds, iteration, carried, same)
         if made is None:
-            made = loop(condition, iteration, carried, same, importer.max_iterations)
+            made = loop(holds, iteration, carried, same, importer.max_iterations)
     return _joined(made, fixed, len(operands))
 
 

@@ -13,8 +13,8 @@ from edgekit.converters.naming import named_graph
 from edgekit.converters.tensor import Tensor
 from edgekit.converters.tensorflow.attributes import TypeCode
 from edgekit.converters.tensorflow.complex_numbers import ComplexTensor
-from edgekit.converters.tensorflow.graph import Reference, graph
-from edgekit.converters.tensorflow.importer import IDLE, Frame, Importer, reachable
+from edgekit.converters.tensorflow.graph import IDLE, Reference, graph, reachable
+from edgekit.converters.tensorflow.importer import Frame, Importer
 from edgekit.converters.tensorflow.net import Net, Port
 from edgekit.converters.tensorflow.variables import Variable, Variables
 from edgekit.core import suggest

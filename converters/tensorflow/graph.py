@@ -12,6 +12,8 @@ from edgekit.converters.tensorflow.attributes import FunctionName, tensor, value
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.types import Array
 
+# Ask for nothing but an order, or check what static shapes have checked.
+IDLE = {"NoOp", "Assert", "CheckNumerics", "Print", "PrintV2", "DisableCopyOnRead"}
 _TENSOR = 8  # the field of an attribute that is a tensor
 
 
@@ -124,3 +126,24 @@ def graph(stored: Message) -> tuple[Function, Mapping[str, Message]]:
     """A GraphDef: the graph itself, and its functions as they are stored, by name."""
     functions = stored.message(2).messages(1)
     return Function("", nodes_of(stored.messages(1))), {f.message(1).text(1): f for f in functions}
+
+
+def depends_on(node: Node) -> list[str]:
+    """The nodes that one needs, also for the order of effects."""
+    if node.op in IDLE - {"CheckNumerics"}:
+        return [r.node for r in node.references if r.index is None]
+    return [r.node for r in node.references]
+
+
+def reachable(function: Function, wanted: Iterable[str]) -> Iterator[Node]:
+    """The nodes that these depend on, themselves included."""
+    seen: set[str] = set(function.arguments)
+    queue = list(wanted)[::-1]
+    while queue:
+        name = queue.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        node = function.node(name)
+        yield node
+        queue += depends_on(node)[::-1]

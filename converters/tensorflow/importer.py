@@ -19,15 +19,14 @@ from edgekit.converters.tensorflow.attributes import COMPLEX, RESOURCE, TypeCode
 from edgekit.converters.tensorflow.checkpoint import Bundle, sliced
 from edgekit.converters.tensorflow.complex_numbers import ComplexTensor
 from edgekit.converters.tensorflow.control_flow import DEAD
-from edgekit.converters.tensorflow.graph import Function, Node, Reference
+from edgekit.converters.tensorflow.frames import FrameLoop, loops_of
+from edgekit.converters.tensorflow.graph import IDLE, Function, Node, Reference, depends_on, reachable
 from edgekit.converters.tensorflow.net import Restore
 from edgekit.converters.tensorflow.variables import Saved, Variable, Variables
 from edgekit.core.builder import Builder
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.types import Array
 
-# Ask for nothing but an order, or check what static shapes have checked.
-IDLE = {"NoOp", "Assert", "CheckNumerics", "Print", "PrintV2", "DisableCopyOnRead"}
 _CALLS = {"PartitionedCall", "StatefulPartitionedCall"}
 _ASSIGNS = {
     "Assign": lambda old, new: new,
@@ -61,6 +60,11 @@ class Frame:
     function: Function
     depth: int = 0
     computed: dict[str, tuple[Any, ...] | Mapping[str, Any]] = field(default_factory=dict)
+
+    @cached_property
+    def loops(self) -> Mapping[str, FrameLoop]:
+        """Those of TensorFlow 1, by the names of nodes that give their results."""
+        return loops_of(self.function)
 
     def value(self, reference: Reference) -> Any:
         made = self.computed[reference.node]
@@ -135,10 +139,12 @@ class Importer:
         return {
             "Const": self._constant,
             "Placeholder": _unbound,
-            "PlaceholderWithDefault": self._default,
+            "PlaceholderWithDefault": _operand,  # its default value stands for an input
             **dict.fromkeys(("VarHandleOp", "VariableV2", "Variable"), _variable),
             **dict.fromkeys(_ASSIGNS, self._assign),
             "RestoreV2": self._restored,
+            **dict.fromkeys(("Enter", "NextIteration", "LoopCond"), _operand),
+            "Exit": partial(control_flow.frame_loop, self),
             "Switch": control_flow.switch,
             "Merge": control_flow.merge,
             **dict.fromkeys(("If", "StatelessIf"), partial(control_flow.conditional, self)),
@@ -157,14 +163,11 @@ class Importer:
                 pending.pop()
                 continue
             node = function.node(name)
-            missing = [n for n in depends_on(node) if n not in frame.computed]
+            loop = frame.loops.get(name)
+            needs = depends_on(node) if loop is None else loop.starts
+            missing = [n for n in needs if n not in frame.computed]
             if missing and name in waiting:
-                raise EdgeKitError(
-                    "E0205",
-                    "the graph runs in circles",
-                    f"node {name}",
-                    "loops of TensorFlow 1 are such: save it with tf.compat.v1.enable_control_flow_v2()",
-                )
+                raise EdgeKitError("E0205", "the graph runs in circles", f"node {name}")
             if missing:
                 waiting.add(name)
                 pending += missing[::-1]
@@ -192,6 +195,12 @@ class Importer:
             self.running.pop()
             self.builder.origin = origin
         return tuple(frame.value(r) for r in function.results)
+
+    def nested(self, frame: Frame) -> Frame:
+        """A run of the same nodes, for one iteration of a loop among them."""
+        if frame.depth >= _MAX_DEPTH:
+            raise EdgeKitError("E0402", "loops are nested without end")
+        return Frame(frame.function, frame.depth + 1)
 
     def _computed(self, frame: Frame, node: Node) -> tuple[Any, ...] | Mapping[str, Any]:
         self.count += 1
@@ -242,10 +251,6 @@ class Importer:
             return ComplexTensor(*(self.constant(part, node.name) for part in (found.real, found.imag)))
         return self.constant(found, node.name)
 
-    def _default(self, frame: Frame, node: Node) -> Any:
-        """PlaceholderWithDefault: an input that its default value stands for."""
-        return [frame.value(r) for r in node.operands]
-
     def _assign(self, frame: Frame, node: Node) -> Any:
         """A variable of TensorFlow 1 is the result as well."""
         operands = [frame.value(r) for r in node.operands]
@@ -278,27 +283,6 @@ class Importer:
         return Tensor(self.builder, self.builder.const(data, hint=name))
 
 
-def depends_on(node: Node) -> list[str]:
-    """The nodes that one needs, also for the order of effects."""
-    if node.op in IDLE - {"CheckNumerics"}:
-        return [r.node for r in node.references if r.index is None]
-    return [r.node for r in node.references]
-
-
-def reachable(function: Function, wanted: Iterable[str]) -> Iterator[Node]:
-    """The nodes that these depend on, themselves included."""
-    seen: set[str] = set(function.arguments)
-    queue = list(wanted)[::-1]
-    while queue:
-        name = queue.pop()
-        if name in seen:
-            continue
-        seen.add(name)
-        node = function.node(name)
-        yield node
-        queue += depends_on(node)[::-1]
-
-
 def _given(handler: Handler, node: Node) -> Iterator[tuple[str, Any]]:
     """The attributes for a handler. Types, shapes and hints are for those that ask for them."""
     takes = _keywords(handler)
@@ -314,6 +298,10 @@ def _is_types(given: Any) -> bool:
 @cache
 def _keywords(handler: Handler) -> Collection[str]:
     return {p.name for p in inspect.signature(handler).parameters.values() if p.kind is p.KEYWORD_ONLY}
+
+
+def _operand(frame: Frame, node: Node) -> Any:
+    return [frame.value(r) for r in node.operands]
 
 
 def _variable(frame: Frame, node: Node) -> Any:

@@ -216,6 +216,81 @@ def test_a_loop_that_data_end_needs_a_bound(tmp_path: Path) -> None:
     assert computed(model, 11.0) == [11.0]
 
 
+def frame_loop(
+    name: str, first: str, bound: str, body: list[bytes], result: str, more: str = "", zero: str = "zero"
+) -> list[bytes]:
+    """A loop of TensorFlow 1 that counts to a bound, carries one value from `first` on, and reads `more`."""
+
+    def entered(what: str, start: str, **attributes: object) -> bytes:
+        return node(f"{name}/{what}", "Enter", [start], frame_name=name, **attributes)
+
+    def carried(what: str, start: str, following: str) -> list[bytes]:
+        return [
+            entered(f"{what}/enter", start),
+            node(f"{name}/{what}/merge", "Merge", [f"{name}/{what}/enter", f"{name}/{what}/next"]),
+            node(f"{name}/{what}", "Switch", [f"{name}/{what}/merge", f"{name}/cond"]),
+            node(f"{name}/{what}/next", "NextIteration", [following]),
+        ]
+
+    return [
+        *carried("i", zero, f"{name}/added"),
+        *carried("x", first, result),
+        entered("bound", bound, is_constant=True),
+        *([entered("more", more, is_constant=True)] if more else []),
+        node(f"{name}/less", "Less", [f"{name}/i/merge", f"{name}/bound"]),
+        node(f"{name}/cond", "LoopCond", [f"{name}/less"]),
+        node(f"{name}/one", "Const", [f"^{name}/i"], dtype=np.dtype("int32"), value=np.array(1, np.int32)),
+        node(f"{name}/added", "AddV2", [f"{name}/i:1", f"{name}/one"]),
+        *body,
+        node(f"{name}/end", "Exit", [f"{name}/x"]),
+    ]
+
+
+COUNTS = [constant("zero", 0, "int32"), constant("two", 2, "int32"), constant("three", 3, "int32")]
+
+
+def test_loops_of_tensorflow_1_are_unrolled(tmp_path: Path) -> None:
+    """x = (x + i) * x of the input, thrice; both results are read."""
+    body = [
+        node("i", "Cast", ["l/i:1"], SrcT=np.dtype("int32"), DstT=np.dtype("float32")),
+        node("sum", "AddV2", ["l/x:1", "i"]),
+        node("product", "Mul", ["sum", "l/more"]),
+    ]
+    nodes = [*COUNTS, *frame_loop("l", "x", "three", body, "product", "x")]
+    after = node("y", "Neg", ["l/end"]), node("count", "Exit", ["l/i"]), node("z", "Neg", ["count"])
+    model = read.read(written(tmp_path, graph(placeholder("x", (2,)), *nodes, *after)))
+    x = y = np.array([2.0, -1.5])
+    for i in range(3):
+        y = (y + i) * x
+    assert computed(model, x) == [(-y).tolist(), -3]
+
+
+def test_loops_of_tensorflow_1_within_loops(tmp_path: Path) -> None:
+    """x doubles i + 2 times in the iteration i of two, of which the inner loop knows by what is around it."""
+    twice = node("twice", "AddV2", ["inner/x:1"] * 2)
+    inner = frame_loop("inner", "outer/x:1", "most", [twice], "twice", zero="outer/zero")
+    body = [
+        node("outer/zero", "Enter", ["zero"], frame_name="outer", is_constant=True),
+        node("outer/two", "Enter", ["two"], frame_name="outer", is_constant=True),
+        node("most", "AddV2", ["outer/i:1", "outer/two"]),
+        *inner,
+    ]
+    nodes = [*COUNTS, *frame_loop("outer", "x", "two", body, "inner/end"), node("y", "Neg", ["outer/end"])]
+    model = read.read(written(tmp_path, graph(placeholder("x", ()), *nodes)))
+    assert computed(model, 1.0) == [-32.0]
+
+
+def test_loops_of_tensorflow_1_whose_end_data_decide(tmp_path: Path) -> None:
+    body = [node("twice", "AddV2", ["l/x:1", "l/x:1"])]
+    nodes = frame_loop("l", "x", "n", body, "twice")
+    path = written(tmp_path, graph(placeholder("x", ()), placeholder("n", (), "int32"), COUNTS[0], *nodes))
+    with pytest.raises(EdgeKitError, match="how often this loop runs"):
+        read.read(path)
+    model = read.read(path, max_iterations=5)
+    found = simulate.run(model, {"x": np.float32(3), "n": np.int32(4)})
+    assert found["l/end"] == 48
+
+
 def test_lists_keep_what_a_loop_puts_in(tmp_path: Path) -> None:
     """The shape of the elements is known by the first one alone."""
     nodes = [

@@ -154,6 +154,34 @@ CASES = {
     "cycle": Case(
         "E0205", "circles", made(node("y", "Neg", ["z"]), node("z", "Neg", ["y"]), node("w", "Neg", ["z"]))
     ),
+    "loop that nothing enters": Case(
+        "E0205",
+        "circles",
+        made(
+            node("m", "Merge", ["n", "n"]),
+            node("c", "LoopCond", ["m"]),
+            node("s", "Switch", ["m", "c"]),
+            node("n", "NextIteration", ["s:1"]),
+            node("y", "Exit", ["s"]),
+        ),
+    ),
+    "end of no loop": Case(
+        "E0401", "Neg has 1 operands", made(node("s", "Neg", ["x"]), node("y", "Exit", ["s"]))
+    ),
+    "end of nothing": Case("E0401", "Exit has 0 operands", made(node("y", "Exit"))),
+    "loop that reads its own end": Case(
+        "E0205",
+        "circles",
+        made(
+            node("e", "Enter", ["y"], frame_name="f"),
+            node("m", "Merge", ["e", "n"]),
+            node("c", "LoopCond", ["m"]),
+            node("s", "Switch", ["m", "c"]),
+            node("n", "NextIteration", ["s:1"]),
+            node("y", "Exit", ["s"]),
+            node("z", "Neg", ["y"]),
+        ),
+    ),
     "node of no name": Case("E0401", "empty or not its own", made(node("", "Neg", ["x"]))),
     "node that is there twice": Case(
         "E0401", "empty or not its own", made(node("y", "Neg", ["x"]), node("y", "Abs", ["x"]))
