@@ -116,7 +116,7 @@ def test_integers_of_any_shape(optimize: Optimize, compiler: str, tmp_path: Path
     program = compile_graph(bench.graph(), load("cortex-m55", compiler))
     called = kernels(program, "mve")
     names = ["conv2d_s8_tfl_dot", "conv2d_s8_dot", "depthwise2d_s8_tfl_m1", "depthwise2d_s8_m1"]
-    for ending in ("_pixel", "_pair", "_up_m1", "_k3x3", "_up_dot"):
+    for ending in ("_pixel", "_pair", "_up_m1", "_k3x3", "_up_dot", "_chw"):
         assert any(name.endswith(ending) for name in called), called
     assert any(name.startswith("conv2d_add_affine") for name in called), called
     rules = {name.replace("_up", "") for name in called}

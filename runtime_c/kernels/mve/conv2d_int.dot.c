@@ -9,6 +9,12 @@
  * @loads w: batch * ((out_h * out_w + 1) // 2)
  * @work calls, output windows, paired outputs, paired products, parted cells inside, parted window lines
  * @work positions, whole line blocks */
+/* Convolution of an int8 image in planes of channels with Helium: see im2col_chw_mve.h.
+ * @as mve/conv2d_int.chw mve_cells=mve_planes @without when step_c == 1
+ * @when step_c > 1 and groups == 1
+ * @scratch 32 * ((k_h * k_w * in_c + 15) // 16) + 4 * k_h * k_w * in_c
+ * @work calls, paired outputs, paired products, parted window lines, parted windows, positions, scratch
+ * @work tap cells beside 16-vectors */
 /* Convolution of int8 with Helium, results of 16 bits.
  * @as mve/conv2d_int.dot_s8_s16 Y=s16 @rule e=e_s8_s16 e_wide=e_up_s8_s16
  * @work calls, output windows, paired outputs, paired products, parted window lines, parted windows
@@ -21,12 +27,14 @@ static EK_SHARED void EK_FN_run(const int8_t *x, const int8_t *w, const int32_t 
     const int32_t depth = p->in_c / p->groups, outputs = p->out_c / p->groups;
     const int32_t blocks = (p->k_h * p->k_w * depth + 15) / 16, padded = (outputs + 3) / 4 * 4;
     const int32_t height = (p->k_h - 1) * p->dilation_h, width = (p->k_w - 1) * p->dilation_w;
-    const int is_dense = p->dilation_w == 1 && p->step_w == depth;
-    const struct ek_mve_window shape = {p->in_h - 1 - height, is_dense ? p->in_w - 1 - width : -1, p->k_h,
+    int8_t *const places = window + 32 * blocks;
+    const struct ek_mve_window shape = {p->in_h - 1 - height,
+        ek_mve_cells_most_left(p->in_w - 1 - width, p->dilation_w == 1 && p->step_w == depth), p->k_h,
         p->k_w * depth, p->dilation_h * p->step_h, p->step_h, p->step_w, p->in_h, p->in_w, depth, p->k_w,
         p->dilation_h, p->dilation_w, p->in_zero};
     struct ek_two_pixels two = {
         b, m, y, y, window, window + 16 * blocks, e, blocks, w, p->zero, outputs, p->lo, p->hi};
+    ek_mve_cells_places(places, p->step_c, &shape);
     for (int32_t n = 0; n < p->batch; n++, y += p->out_h * p->out_w * p->out_c) {
         for (int32_t g = 0; g < p->groups; g++, x += depth) {
             int32_t left_over = p->out_h * p->out_w, column = p->out_w;
@@ -43,10 +51,7 @@ static EK_SHARED void EK_FN_run(const int8_t *x, const int8_t *w, const int32_t 
                 /* An odd pixel is computed twice, and written to the same place. */
                 two.x1 = left_over > 1 ? window + 16 * blocks : window;
                 for (int32_t i = 0; i < 2 && left_over > 0; i++, left_over--, to += 16 * blocks) {
-                    if (ek_mve_is_inside(top, left, &shape))
-                        ek_mve_copy_window(to, x + top * p->step_h + left * p->step_w, &shape);
-                    else
-                        ek_mve_gather(to, x, top, left, &shape);
+                    ek_mve_cells_window(to, x, top, left, &shape, places);
                     two.y1 = result;
                     result += p->out_c;
                     left += p->stride_w;

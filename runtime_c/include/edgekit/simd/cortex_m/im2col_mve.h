@@ -107,4 +107,29 @@ static EK_SHARED void ek_mve_gather(
             }
 }
 
+/* Brings the window that starts at (top, left) into `to`. */
+EK_INLINE void ek_mve_cells_window(int8_t *to, const int8_t *x, int32_t top, int32_t left,
+    const struct ek_mve_window *p, const int8_t *places)
+{
+    (void)places;
+    if (ek_mve_is_inside(top, left, p))
+        ek_mve_copy_window(to, x + top * p->step_h + left * p->step_w, p);
+    else
+        ek_mve_gather(to, x, top, left, p);
+}
+
+/* The last column at which a window is copied as a whole: it is inside, and cells of a row are side by side. */
+EK_INLINE int32_t ek_mve_cells_most_left(int32_t inside, int are_side_by_side)
+{
+    return are_side_by_side ? inside : -1;
+}
+
+/* For kernels of images in planes, whose windows are gathered by places. */
+EK_INLINE void ek_mve_cells_places(int8_t *places, int32_t step_c, const struct ek_mve_window *p)
+{
+    (void)places;
+    (void)step_c;
+    (void)p;
+}
+
 #endif
