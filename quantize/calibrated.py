@@ -15,6 +15,7 @@ from edgekit.quantize.calibration.cross_fit import CrossFit
 from edgekit.quantize.calibration.search_budget import pass_work
 from edgekit.quantize.gate import Judge
 from edgekit.quantize.measure import Measure, Trial
+from edgekit.quantize.mixed_precision.float_islands import FloatIslands
 from edgekit.quantize.mixed_precision.format_search import FormatSearch
 from edgekit.quantize.mixed_precision.formats import Formats, could_be_wide, int4_layers
 from edgekit.quantize.rounding.bias_correction import ExactMeans
@@ -137,7 +138,14 @@ class Calibrated:
 
     def search(self, judge: Judge) -> FormatSearch:
         """The search for the cheapest formats that pass."""
-        allowed, costs = self.settings.formats, self.settings.costs
         return FormatSearch(
-            self.tensors, self.methods, self.measure, judge, self.finish, allowed, costs, self.progress
+            self.tensors,
+            self.methods,
+            self.measure,
+            judge,
+            self.finish,
+            self.settings.formats,
+            self.settings.costs,
+            FloatIslands(self.graph, has_float_ports=self.settings.io == "float"),
+            self.progress,
         )

@@ -33,7 +33,7 @@ from edgekit.quantize.gate import Judge
 from edgekit.quantize.integers.int8 import Quantized
 from edgekit.quantize.integers.integer_io import bring_integers_out
 from edgekit.quantize.measure import Measure, with_chance
-from edgekit.quantize.mixed_precision.float_islands import float_islands
+from edgekit.quantize.mixed_precision.float_islands import FloatIslands
 from edgekit.quantize.mixed_precision.format_search import FormatSearch, Mixed
 from edgekit.quantize.mixed_precision.int16_outputs import float_functions
 from edgekit.quantize.mixed_precision.mixed_range_concat import MixedRangeConcats
@@ -86,6 +86,7 @@ def _quantize(
     if settings.is_mixed_by_need and plain.verdict.sqnr_db < wanted:
         limit = math.inf if plain.verdict.sqnr_db < LEAST_SQNR else _DOUBT_COST
         found = _with_better_formats(search, plain, known, wanted, limit, progress)
+    found = search.with_islands(found)
     if found is not plain:
         unseen = known.unseen(search.formats(found.levels), _UNSEEN)
     closed = opened.closed(found.trial.quantized)
@@ -180,7 +181,7 @@ def _with_floats(
     is_float = settings.io == "float"
     concats = concats if is_float else concats.in_one_scale
     concats = replace(concats, real=concats.real | real)
-    islands = float_islands(graph, real, has_float_ports=is_float)
+    islands = FloatIslands(graph, has_float_ports=is_float).among(real)
     concats = replace(concats, real=concats.real | islands)
     given = given_formats(graph, settings)
     if given.has_int16_outputs:

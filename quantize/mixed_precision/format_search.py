@@ -20,6 +20,7 @@ from edgekit.quantize.calibration.scales import given, runs_in_int8, tied
 from edgekit.quantize.gate import Judge, Verdict
 from edgekit.quantize.integers.int8 import Quantized
 from edgekit.quantize.measure import Measure, Trial
+from edgekit.quantize.mixed_precision.float_islands import FloatIslands
 from edgekit.quantize.mixed_precision.formats import Formats, takes_wide
 from edgekit.quantize.mixed_precision.noise_sources import readers
 
@@ -76,6 +77,7 @@ class FormatSearch:
     finish: Callable[[Formats], Trial]
     allowed: Sequence[str]
     costs: FormatCosts
+    islands: FloatIslands
     progress: Progress
 
     def __post_init__(self) -> None:
@@ -91,6 +93,8 @@ class FormatSearch:
         self.macs = max(sum(self._macs(n) for n in self.graph.nodes), 1)
         self.time = max(sum(self._time(n, INT8) for n in self.graph.nodes), 1.0)
         self.weights = max(sum(self._weights(n) for n in self.graph.nodes), 1)
+        self._formats: dict[frozenset[tuple[str, str]], Formats] = {}
+        self._costs: dict[Change, float] = {}
 
     def run(self) -> Mixed:
         """The cheapest formats that pass, or the best where none do."""
@@ -149,7 +153,14 @@ class FormatSearch:
         )
 
     def formats(self, levels: Levels) -> Formats:
-        """The formats of tensors and layers: those on both sides of a better layer have 16 bits, too."""
+        """The formats of tensors and layers: those on both sides of a better layer have 16 bits, too, and
+        what is cheap between layers of floats computes in floats."""
+        key = frozenset(levels.items())
+        if key not in self._formats:
+            self._formats[key] = self._formats_of(levels)
+        return self._formats[key]
+
+    def _formats_of(self, levels: Levels) -> Formats:
         real = frozenset(name for name, level in levels.items() if level in (BF16, F32))
         wide: set[str] = set()
         for name in (name for name, level in levels.items() if level != INT8):
@@ -160,7 +171,18 @@ class FormatSearch:
                     wide.update(self.members[group])
         weights = {name: DType.BF16 for name, level in levels.items() if level == BF16}
         weights |= {name: DType.S8 for name, level in levels.items() if level in (INT8, INT16)}
+        if real:
+            real |= self.islands.among(real | self.tensors.concats.real) - self.tensors.concats.real
         return Formats(frozenset(wide), real, weights)
+
+    def with_islands(self, found: Mixed) -> Mixed:
+        """The same, where cheap layers between layers of floats count among those in better formats."""
+        islands = self.formats(found.levels).real - found.levels.keys()
+        return (
+            replace(found, levels={**found.levels, **dict.fromkeys(sorted(islands), F32)})
+            if islands
+            else found
+        )
 
     def _narrow(self, members: Sequence[str]) -> frozenset[str] | None:
         """The layers that give no int16, so that their tensors have 16 bits only if they are floats; None
@@ -230,7 +252,9 @@ class FormatSearch:
 
     def cost(self, change: Change) -> float:
         """Of a layer in a format."""
-        return self._cost(self.layers[change.name], change.level)
+        if change not in self._costs:
+            self._costs[change] = self._cost(self.layers[change.name], change.level)
+        return self._costs[change]
 
     def extra_cost(self, change: Change, levels: Levels) -> float:
         """Of a change, beside the format that the layer has."""

@@ -13,7 +13,7 @@ from edgekit.core.ops.reduce import Reduce
 from edgekit.core.ops.reshape import Reshape
 from edgekit.core.types import Array
 from edgekit.quantize.measure import real, sqnr
-from edgekit.quantize.mixed_precision.float_islands import float_islands
+from edgekit.quantize.mixed_precision.float_islands import FloatIslands
 
 
 def data(count: int, seed: int = 0) -> Array:
@@ -33,7 +33,7 @@ def quotients() -> Graph:
 
 
 def islands(graph: Graph, *, has_float_ports: bool = True) -> list[str]:
-    found = float_islands(graph, has_float_ports=has_float_ports)
+    found = FloatIslands(graph, has_float_ports=has_float_ports).among(frozenset())
     return [type(node.op).__name__ for node in graph.nodes if node.outputs[0] in found]
 
 

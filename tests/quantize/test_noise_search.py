@@ -98,7 +98,7 @@ def test_what_only_moves_is_no_source() -> None:
 
 
 def test_changes_avoid_the_source_they_are_for() -> None:
-    """And all of them together leave no tensor in int8."""
+    """And all of them together leave no tensor in integers."""
     _, search = search_of(network())
     levels: dict[str, str] = {}
     for source in search.noise:
@@ -108,8 +108,14 @@ def test_changes_avoid_the_source_they_are_for() -> None:
         levels |= search._changes(source, levels)
     made = search.search.quantized(levels).graph
     computed = [made.type(name).dtype for node in made.nodes for name in node.outputs]
-    assert DType.S16 in computed
-    assert DType.S8 not in computed
+    assert {*computed} == {DType.F32}
+
+
+def test_what_only_moves_between_layers_of_floats_is_not_rounded() -> None:
+    _, search = search_of(network())
+    made = search.search.quantized({"dense_0": "f32", "dense_3": "f32"})
+    moves = [node for node in made.graph.nodes if isinstance(node.op, Reshape)]
+    assert [made.graph.type(node.outputs[0]).dtype for node in moves] == [DType.F32] * 2
 
 
 def test_formats_that_are_not_allowed_are_not_taken() -> None:
