@@ -43,7 +43,8 @@ def with_best_ranges(known: Calibrated, fit: CrossFit, budget: SearchBudget) -> 
     that is better; or a single method where none of that is, or with effort `quick`."""
     search = SearchBudget(_SEARCH_SHARE * budget.limit, min(budget.spent, _OTHERS_SHARE * budget.limit))
     few = fit.on_some(_affordable(fit, search), search, keeps_all=True)
-    rivals = singles(few, known.progress)
+    tried = singles(few, known.progress)
+    rivals = list(tried.values())
     others = [known.by(rival.methods, fit) for rival in rivals[:_RIVALS]]
     is_quick = known.settings.effort == "quick"
     more = (
@@ -58,7 +59,8 @@ def with_best_ranges(known: Calibrated, fit: CrossFit, budget: SearchBudget) -> 
     if is_noisy and _finalists(fit) < _FINALISTS:  # better formats will do more in the time that there is
         search.limit *= _NOISY_SHARE
         others = others[:1]
-    start, choice = _searched(known, few, rivals[0])
+    plain = _Start(known.graph, known.seen.together(), few, rivals[0], [*tried][:_RIVALS])
+    start, choice = _searched(known, plain)
     budget.spent = max(budget.spent, search.spent)
     chosen = known.by(choice.methods, fit)
     if start.graph is not known.graph:
@@ -122,6 +124,7 @@ class _Start:
     statistics: Mapping[str, Statistics]
     fit: CrossFit
     choice: RangeChoice
+    methods: Sequence[str]  # that are worth a trial in another form
 
     @property
     def worst(self) -> float:
@@ -141,19 +144,18 @@ class _Start:
         samples = [*seen.kept, *seen.held] if seen.held_count else seen.kept
         self.fit.budget.spent += 2 * len(samples) * pass_work(graph)
         fit = self.fit.reshaped(form, concats, seen.batch_size)
-        return _Start(graph, observed(graph, samples, seen.batch_size), fit, singles(fit, progress)[0])
+        best = next(iter(singles(fit, progress, self.methods).values()))
+        return _Start(graph, observed(graph, samples, seen.batch_size), fit, best, self.methods)
 
 
-def _searched(known: Calibrated, few: CrossFit, single: RangeChoice) -> tuple[_Start, RangeChoice]:
+def _searched(known: Calibrated, start: _Start) -> tuple[_Start, RangeChoice]:
     """The form of the graph, and the methods that trials found for its tensors."""
     graph, seen, progress = known.graph, known.seen, known.progress
-    together = seen.together()
-    start = _Start(graph, together, few, single)
     is_float = known.settings.io == "float"
-    flat, real = normalized_inputs(graph, together) if is_float else (graph, frozenset[str]())
+    flat, real = normalized_inputs(graph, start.statistics) if is_float else (graph, frozenset[str]())
     if real:
         progress("normalizing inputs")
-        concats = replace(few.concats, real=few.concats.real | real)
+        concats = replace(start.fit.concats, real=start.fit.concats.real | real)
         better = start.other(lambda _graph, _statistics: flat, seen, concats, progress)
         if better.worst > start.worst + _WORTH_FLOATS_DB:
             start = better

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import or_
 
@@ -26,19 +26,28 @@ class RangeChoice:
     """The method for each tensor, and what it leads to."""
 
     methods: Mapping[str, str]
-    trial: CrossTrial
+    trial: CrossTrial  # empty where another choice is better: values of all tensors take memory
     quality: float
 
 
-def singles(fit: CrossFit, progress: Progress) -> list[RangeChoice]:
+METHODS = (*RANGES, *HEADROOM)
+
+
+def singles(fit: CrossFit, progress: Progress, among: Iterable[str] = METHODS) -> dict[str, RangeChoice]:
     """Each method for all tensors, the best first."""
-    found = []
-    for method in (*RANGES, *HEADROOM):
+    found: dict[str, RangeChoice] = {}
+    for method in among:
         progress(f"trying {method} for all tensors")
-        methods = {**dict.fromkeys(fit.tensors.means, method), **_last(fit.tensors)}
-        trial = fit.trial(methods)
-        found.append(RangeChoice(methods, trial, fit.quality(trial)))
-    return sorted(found, key=lambda choice: -choice.quality)
+        found[method] = _single(fit, method)
+        best = max(found, key=lambda name: found[name].quality)
+        found |= {name: replace(found[name], trial=()) for name in found if name != best}
+    return dict(sorted(found.items(), key=lambda pair: -pair[1].quality))
+
+
+def _single(fit: CrossFit, method: str) -> RangeChoice:
+    methods = {**dict.fromkeys(fit.tensors.means, method), **_last(fit.tensors)}
+    trial = fit.trial(methods)
+    return RangeChoice(methods, trial, fit.quality(trial))
 
 
 def choose(fit: CrossFit, start: RangeChoice, progress: Progress, patience: float = PATIENCE) -> RangeChoice:

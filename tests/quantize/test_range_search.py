@@ -1,5 +1,6 @@
 """What is seen and tried while ranges are chosen, and what the user hears of it."""
 
+from dataclasses import replace
 from itertools import islice, pairwise
 
 import numpy as np
@@ -87,7 +88,8 @@ def test_a_search_takes_no_more_work_than_its_budget() -> None:
     spent, quality = [], []
     for limit in (0.0, 0.3, 1.0):
         budget = SearchBudget(limit * work(fit, 24))
-        start = next(single for single in singles(fit, _quiet) if "minmax" in single.methods.values())
+        start = singles(fit, _quiet)["minmax"]
+        start = replace(start, trial=fit.trial(start.methods))
         found = choose(fit.on_some(24, budget), start, _quiet)
         spent.append(budget.spent / work(fit, 24))
         quality.append(found.quality)
@@ -110,7 +112,11 @@ def test_a_search_ends_where_it_no_longer_pays() -> None:
     samples = [{graph.inputs[0]: x} for x in rng.normal(size=(24, 8, 16)).astype(np.float32)]
     seen = CalibrationSamples.of(graph, samples, _quiet)
     fit = CrossFit.both_ways(seen, Measure(graph, seen.held), 24, {})
-    best = singles(fit, _quiet)[0]
+    tried = singles(fit, _quiet)
+    best, *others = tried.values()
+    assert best.trial
+    assert not any(other.trial or other.quality > best.quality for other in others)
+    assert [*singles(fit, _quiet, [*tried][:2])] == [*tried][:2]
     spent, heard, found = [], [], []
     for patience in (PATIENCE, np.inf):
         budget, said = SearchBudget(), list[str]()
