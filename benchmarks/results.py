@@ -103,6 +103,12 @@ def _busy_seconds() -> float:
     return (user + nice + system + interrupts + soft) / os.sysconf("SC_CLK_TCK")
 
 
+def sections_of(on: Path) -> str:
+    """The sections of scripts on a page, for a script that writes all that stands before them."""
+    page = on.read_text(encoding="utf-8") if on.exists() else ""
+    return page[page.index("<!-- ") :] if "<!-- " in page else ""
+
+
 def write_section(script: str, title: str, text: str, on: Path = PAGE, options: str = "") -> None:
     """Replace the section of a script on a page, docs/performance.md if nothing else is said. Sections of
     docs/reliability.md state when their figures were measured: the code moves on."""

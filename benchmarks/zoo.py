@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.results import table
+from benchmarks.results import sections_of, table
 from benchmarks.x86_peers import versions
 from benchmarks.zoo_files import AbsentError, ModelFile, given, listed
 from benchmarks.zoo_int8 import CALIBRATION, CALIBRATIONS, TEST
@@ -73,7 +73,7 @@ Right: {right} of {count} files; different or refused: {wrong}; not comparable: 
   decide. It is the mean of {calibrations} calibrations by other samples: one that has not met an outlier
   may have 10 dB less. `auto` had {seconds:.0f} s of CPU time, `percentile` the same again after it.
   Files of more than {macs:.0f} M MACs (large), those with states and those that are quantized have no such
-  figure.
+  figure. One calibration of large ones, too, stands in [int8 by default](#int8-by-default).
 - **ONNX Runtime's**: the best of its static methods MinMax, Percentile and Entropy, with the same samples, a
   scale for each channel of weights, and as much time for each, before the softmax, too. Operators that it
   does not know in int8 stay in floats; where all do, as in branches of If, where it fails, and for TFLite
@@ -299,7 +299,7 @@ def main() -> None:
     chosen = [model for model in models if arguments.only in f"{model.group} {model.title}"]
     for text in measured(chosen, arguments):
         if not arguments.dry and not arguments.files and not arguments.only:
-            PAGE.write_text(text, encoding="utf-8")
+            PAGE.write_text(f"{text}\n{sections_of(PAGE)}".rstrip() + "\n", encoding="utf-8")
     print(text)
 
 

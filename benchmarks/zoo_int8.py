@@ -36,7 +36,7 @@ CALIBRATION, TEST = 32, 100  # samples
 CALIBRATIONS = 3  # by other samples, of which the mean is told
 _CONTEXT = multiprocessing.get_context("spawn")
 METHODS = ("MinMax", "Percentile", "Entropy")  # of ONNX Runtime
-_SLOW, _FAILED = "more than", "fails"  # in the place of a figure
+SLOW, FAILED = "more than", "fails"  # in the place of a figure
 _RESHAPES = ("Identity", "Reshape", "Flatten", "Squeeze", "Unsqueeze")
 
 Samples = Sequence[Mapping[str, Array]]
@@ -45,10 +45,10 @@ Samples = Sequence[Mapping[str, Array]]
 def int8_quality(graph: Graph, choice: int, seconds: float) -> str:
     """Signal to noise in dB of `edgekit quantize`, at the worst output on fresh samples, or why none."""
     found = _mean(seconds, _ours, (graph, choice, "auto"))
-    if not found.startswith(_SLOW):
+    if not found.startswith(SLOW):
         return found
     faster = _mean(seconds, _ours, (graph, choice, "percentile"))
-    return faster if faster.startswith(_SLOW) else f"{faster} (percentile)"
+    return faster if faster.startswith(SLOW) else f"{faster} (percentile)"
 
 
 def int8_quality_of_onnx_runtime(
@@ -56,7 +56,7 @@ def int8_quality_of_onnx_runtime(
 ) -> str:
     """The same of the best method of ONNX Runtime, from `source`, the ONNX file."""
     made = [_mean(seconds, _theirs, (source, graph, choice, bound, method)) for method in METHODS]
-    ratios = [float(found) for found in made if not found.startswith((_SLOW, _FAILED))]
+    ratios = [float(found) for found in made if not found.startswith((SLOW, FAILED))]
     finite = [found for found in ratios if math.isfinite(found)]
     if finite:
         return f"{max(finite):.1f}"
@@ -67,7 +67,7 @@ def _mean(seconds: float, work: Any, arguments: tuple[Any, ...]) -> str:
     """The mean of what `work` finds with each calibration, or why one of them finds nothing."""
     ratios = []
     for number in range(CALIBRATIONS):
-        found = _within(seconds, work, (*arguments, 100 + number * CALIBRATION))
+        found = within(seconds, work, (*arguments, 100 + number * CALIBRATION))
         try:
             ratios.append(float(found))
         except ValueError:
@@ -75,7 +75,7 @@ def _mean(seconds: float, work: Any, arguments: tuple[Any, ...]) -> str:
     return f"{statistics.fmean(ratios):.1f}"
 
 
-def _within(seconds: float, work: Any, arguments: tuple[Any, ...]) -> str:
+def within(seconds: float, work: Any, arguments: tuple[Any, ...]) -> str:
     """What `work` finds in a process of its own, with so much processor time, or why it finds nothing."""
     made: Any = _CONTEXT.Queue()
     process = _CONTEXT.Process(target=_limited, args=(math.ceil(seconds), work, arguments, made))
@@ -84,7 +84,7 @@ def _within(seconds: float, work: Any, arguments: tuple[Any, ...]) -> str:
     try:
         found: str = made.get(timeout=1)
     except queue.Empty:
-        return f"{_SLOW} {seconds:.0f} s" if process.exitcode == -signal.SIGXCPU else _FAILED
+        return f"{SLOW} {seconds:.0f} s" if process.exitcode == -signal.SIGXCPU else FAILED
     return found
 
 
@@ -93,27 +93,27 @@ def _limited(seconds: int, work: Any, arguments: tuple[Any, ...], made: Any) -> 
     made.put(work(*arguments))
 
 
-def _end_of_limit() -> None:
+def end_of_limit() -> None:
     """Judging takes as long as it takes."""
     resource.setrlimit(resource.RLIMIT_CPU, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 
 
-def _samples(graph: Graph, choice: int, first: int, count: int) -> Samples:
+def drawn_samples(graph: Graph, choice: int, first: int, count: int) -> Samples:
     return [simulate.random_inputs(graph, seed, choice) for seed in range(first, first + count)]
 
 
 def _ours(graph: Graph, choice: int, method: str, first: int) -> str:
     """With the calibration samples from number `first` on."""
-    samples = _samples(graph, choice, first, CALIBRATION)
+    samples = drawn_samples(graph, choice, first, CALIBRATION)
     stacked = {name: np.stack([sample[name] for sample in samples]) for name in graph.inputs}
     try:
         made, _ = api.quantize_model(graph, stacked, calibrate=method)
     except EdgeKitError as error:
         return error.code
-    _end_of_limit()
-    test = _samples(graph, choice, 1000, TEST)
+    end_of_limit()
+    test = drawn_samples(graph, choice, 1000, TEST)
     exact, found = ([judged_values(side, sample) for sample in test] for side in (graph, made))
-    return f"{min(_decibels(exact, found, i) for i in range(len(graph.outputs))):.1f}"
+    return f"{min(decibels(exact, found, i) for i in range(len(graph.outputs))):.1f}"
 
 
 def judged_values(graph: Graph, sample: Mapping[str, Array]) -> list[Array]:
@@ -166,7 +166,7 @@ def _theirs(source: Path, graph: Graph, choice: int, bound: Bindings, method: st
         onnx.save(cut_softmax(onnx.load(source)), cut)
         float_runtime = OnnxRuntime(cut, graph, bound.constants)
         fixed = float_runtime.fixed()
-        feeds = iter([{**sample, **fixed} for sample in _samples(graph, choice, first, CALIBRATION)])
+        feeds = iter([{**sample, **fixed} for sample in drawn_samples(graph, choice, first, CALIBRATION)])
         reader: Any = type("Reader", (), {"get_next": lambda _: next(feeds, None)})()
         quant_pre_process(cut, ready, skip_symbolic_shape=True)
         quantize_static(
@@ -179,14 +179,14 @@ def _theirs(source: Path, graph: Graph, choice: int, bound: Bindings, method: st
             weight_type=QuantType.QInt8,
             calibrate_method=getattr(CalibrationMethod, method),
         )
-        _end_of_limit()
-        test = _samples(graph, choice, 1000, TEST)
+        end_of_limit()
+        test = drawn_samples(graph, choice, 1000, TEST)
         exact = float_runtime.outputs(test)
         found = OnnxRuntime(made, graph, bound.constants).outputs(test)
-    return f"{min(_decibels(exact, found, i) for i in range(len(graph.outputs))):.1f}"
+    return f"{min(decibels(exact, found, i) for i in range(len(graph.outputs))):.1f}"
 
 
-def _decibels(exact: Sequence[Sequence[Array]], found: Sequence[Sequence[Array]], output: int) -> float:
+def decibels(exact: Sequence[Sequence[Array]], found: Sequence[Sequence[Array]], output: int) -> float:
     right, ours = (
         np.stack([outputs[output] for outputs in side]).astype(np.float64) for side in (exact, found)
     )

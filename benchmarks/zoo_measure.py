@@ -106,17 +106,21 @@ class Judged:
     spread: float = 0.0
 
 
-def read(model: ModelFile, folder: Path) -> Judged:
-    """A model that was compared earlier, on copies in `folder` where files are changed; EdgeKitError where it
-    is refused."""
-    path, bound = model.ready(folder), model.bindings
-    graph = api.convert(
-        path,
+def converted(model: ModelFile, folder: Path) -> Graph:
+    """The graph of a file, of a copy in `folder` where it is changed; EdgeKitError where it is refused."""
+    bound = model.bindings
+    return api.convert(
+        model.ready(folder),
         profile=model.profile or None,
         dims=bound.dims or None,
         shapes=bound.shapes or None,
         constants=bound.constants or None,
     )
+
+
+def read(model: ModelFile, folder: Path) -> Judged:
+    """A model that was compared earlier."""
+    path, bound, graph = model.ready(folder), model.bindings, converted(model, folder)
     drawn = output_coverage.drawn(graph, model.samples)
     if model.curves:
         drawn = replace(drawn, samples=tuple(map(_as_curves, drawn.samples)))

@@ -232,13 +232,40 @@ def test_an_empty_cell_says_whether_it_was_measured() -> None:
     ]
 
 
+def test_rows_of_int8_by_default_tell_what_is_not_reached() -> None:
+    from benchmarks.zoo_quantize import Row, cells, section
+
+    slow = Row("slow", "2026-01-02", 30_000_000, "", 2.0, 50.0, 400.4, 31.25, 0.9, 0.8, "build the floats")
+    small = dataclasses.replace(slow, title="small", pass_seconds=0.01, seconds=1.0, measured=1.25)
+    refused = Row("refused", "2026-01-02", fault="E0408 NaN", machine="a machine")
+    assert cells(slow) == ["slow", "30.00", "25.0", "400", "31.2", "0.90", "0.80", "2026-01-02"]
+    assert cells(small)[2] == "100.0 (1.0 s)"
+    assert cells(refused) == ["refused", "0.00", "E0408 NaN", "-", "-", "-", "-", "2026-01-02"]
+    text = section([slow, small, refused], rounds=5)
+    assert "Of 3 files 1 have no figures. Of 2 quantized ones 1 are at least as fast as in floats" in text
+    assert "Of 1 whose pass takes 1 s and more, 0 took at most 20 passes" in text
+    assert "- slow: build the floats" in text
+    assert "- small" not in text
+
+
+def test_a_page_keeps_the_sections_of_other_scripts(tmp_path: Path) -> None:
+    from benchmarks.results import sections_of, write_section
+
+    page = tmp_path / "zoo.md"
+    assert sections_of(page) == ""
+    page.write_text("# Zoo\n", encoding="utf-8")
+    assert sections_of(page) == ""
+    write_section("zoo_quantize", "int8", "text", on=page)
+    assert page.read_text(encoding="utf-8") == f"# Zoo\n\n{sections_of(page)}"
+
+
 def test_the_quality_of_int8_is_the_mean_of_several_calibrations(monkeypatch: pytest.MonkeyPatch) -> None:
     from benchmarks import zoo_int8
 
     first: list[int] = []
     found = iter(["40.0", "37.0", "34.0", "36.0", "more than 9 s"])
     monkeypatch.setattr(
-        zoo_int8, "_within", lambda _seconds, _work, given: first.append(given[-1]) or next(found)
+        zoo_int8, "within", lambda _seconds, _work, given: first.append(given[-1]) or next(found)
     )
     assert zoo_int8._mean(9, None, ("net",)) == "37.0"
     assert first == [100, 132, 164]
