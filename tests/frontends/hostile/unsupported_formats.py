@@ -57,6 +57,16 @@ CASES = {
     "checkpoint of MindSpore": Case(
         "E0206", "mindspore.export", file("net.ckpt", (SAMPLES / "mindspore/net.ckpt").read_bytes())
     ),
+    "layers of Keras": Case(
+        "E0206",
+        "a Keras model without its weights",
+        file("net.json", b'{"class_name": "Functional", "config": {"name": "m", "layers": []}}'),
+    ),
+    "layers of Keras 3": Case(
+        "E0206",
+        "model.load_weights",
+        file("net.json", b'{"module": "keras", "class_name": "Sequential", "config": {}}'),
+    ),
     "pickle called .pt2": Case("E0404", "torch.export.save", file("net.pt2", pickled(2))),
     "state of torch": Case(
         "E0404", "never reads one", file("net.pth", archive({"net/data.pkl": pickled(2), "net/version": "3"}))
