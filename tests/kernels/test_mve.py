@@ -1,5 +1,6 @@
 """Kernels for Helium on an emulated Cortex-M55: the integers of the simulator, always."""
 
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from edgekit.converters.tflite.reader import convert
 from edgekit.core import simulate
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.matmul import MatMul
 from edgekit.core.passes.simplify import simplify
 from edgekit.core.target import Optimize
 from edgekit.core.types import DType
@@ -158,6 +160,22 @@ def test_matrices_norms_and_filters(compiler: str, optimize: Optimize, tmp_path:
     ):
         assert any(name.startswith(start) for name in kernels(program, "mve")), start
     assert {"softmax_s8_plain", "softmax_s8_tfl_plain"} <= kernels(program, "mve").keys()
+    check(program, drive(program, tmp_path, optimize, LEVEL[optimize]), [bench.inputs])
+
+
+@pytest.mark.parametrize(("compiler", "optimize"), [("zig", "speed"), ("arm-none-eabi-gcc", "size")])
+def test_matrices_in_several_panels(compiler: str, optimize: Optimize, tmp_path: Path) -> None:
+    """Columns are packed in panels of about 4 KB, more than one here; rows end within a block or do not."""
+    bench = Bench(Seeded(3 + len(compiler)))
+    shapes = ((2, 16, 261), (5, 250, 37), (3, 256, 18), (8, 64, 16), (7, 33, 130), (4, 1, 3))
+    for bench.rounding, (rows, inner, columns) in product(("E", "tfl"), shapes):
+        a = bench.input(2, rows, inner)
+        bench.result(MatMul(), a, bench.input(2, inner, columns), quant=bench.quant(0, 4))
+        bench.result(MatMul((), (0, 2, 1)), a, bench.input(2, columns, inner), quant=bench.quant(0, 4))
+    program = compile_graph(bench.graph(), load("cortex-m55", compiler))
+    called = kernels(program, "mve")
+    assert {f"matmul_{kind}s8_plain_packed" for kind in ("", "nt_")} <= called.keys(), called
+    assert {f"matmul_{kind}s8_tfl_packed" for kind in ("", "nt_")} <= called.keys(), called
     check(program, drive(program, tmp_path, optimize, LEVEL[optimize]), [bench.inputs])
 
 

@@ -1,7 +1,7 @@
 /* int8 matrix product with transposed b, with Helium. Four columns of a row advance together, sixteen products each;
  * the sums of columns, which zero points need, are kept for all rows.
  * @rule e tfl @when exponent <= 0 or exponent > 32 @scratch 4 * ((columns + 3) // 4 * 4)
- * @work outputs, positions, scratch */
+ * @work outputs, positions, products */
 #include "edgekit/contracts/matmul_nt_s8.h"
 
 /* Four rows of b times a row of a; those that are not there are the first one once more. */

@@ -72,12 +72,12 @@ EK_ASSEMBLY_OFFSET(struct ek_two_pixels, hi, 48);
  * Rules        q0 q1 sums, q2 biases, q3 multipliers, q4 lo, q5 hi; rule E has the shift in q6 and zero in r7, others
  *              zero in q6 and the exponents in r7 */
 /* clang-format off */
-#define EK_TWO_PIXELS(constants, requantize, store)                                                          \
+#define EK_TWO_PIXELS(frame, constants, add, requantize, store)                                              \
     "push {r4-r11, lr}\n"                                                                                    \
     "vpush {d8-d13}\n"                                                                                       \
     "mov r12, r0\n"                                                                                          \
     "ldm r12!, {r0-r7}\n"                                                                                    \
-    "sub sp, sp, #32\n"                                                                                      \
+    "sub sp, sp, #" frame "\n"                                                                               \
     "stm sp, {r0-r7}\n"                                                                                      \
     "ldm r12!, {r5, r7, r11}\n"                                                                              \
     "ldrd r0, r2, [r12]\n"                                                                                   \
@@ -96,7 +96,7 @@ EK_ASSEMBLY_OFFSET(struct ek_two_pixels, hi, 48);
             "bne 2b\n"                                                                                       \
         "3:\n"                                                                                               \
         EK_TWO_PIXELS_JOIN("r0, r2, r4, r6", r0, r2)                                                         \
-        requantize                                                                                           \
+        add requantize                                                                                       \
         EK_TWO_PIXELS_CLAMP                                                                                  \
         "vctp.32 r11\n"                                                                                      \
         "vpstt\n"                                                                                            \
@@ -104,7 +104,7 @@ EK_ASSEMBLY_OFFSET(struct ek_two_pixels, hi, 48);
         "stm sp, {r0, r2, r4, r6}\n"                                                                         \
         "subs r11, r11, #4\n"                                                                                \
         "bgt 1b\n"                                                                                           \
-    "add sp, sp, #32\n"                                                                                      \
+    "add sp, sp, #" frame "\n"                                                                               \
     "vpop {d8-d13}\n"                                                                                        \
     "pop {r4-r11, pc}\n"
 /* clang-format on */
@@ -130,7 +130,7 @@ EK_ASSEMBLY_OFFSET(struct ek_two_pixels, hi, 48);
     static EK_ASSEMBLY void ek_requantize_##NAME##_two_pixels(                                               \
         const struct ek_two_pixels *pixels EK_IN_ASSEMBLY)                                                   \
     {                                                                                                        \
-        __asm volatile(EK_TWO_PIXELS(constants, requantize, EK_TWO_PIXELS_##NUMBERS));                       \
+        __asm volatile(EK_TWO_PIXELS("32", constants, "", requantize, EK_TWO_PIXELS_##NUMBERS));             \
     }
 
 EK_TWO_PIXELS_RULE(e, 0, EK_TWO_PIXELS_SHIFT(24), EK_TWO_PIXELS_E(r7), BYTES)
