@@ -9,10 +9,9 @@ from functools import cached_property, lru_cache
 from itertools import pairwise
 from math import gcd, inf
 
-from edgekit.codegen.memory.arena_problem import ArenaBound, ArenaProblem
+from edgekit.codegen.memory.arena_problem import ArenaProblem
 from edgekit.codegen.memory.arena_search import ArenaLayout, solve
 from edgekit.codegen.memory.arena_sweep import sweep
-from edgekit.codegen.memory.arena_trials import TRIALS
 from edgekit.codegen.planned_once import planned
 
 # Comparisons of two buffers that one call of `plan` may make: about a second of Python, but the same on
@@ -73,7 +72,6 @@ class ArenaPlan:
     offsets: dict[str, int]
     size: int  # bytes of the arena
     lower_bound: int  # bytes that no placement can do without
-    tight: tuple[int, int] = field(default=(0, 0), compare=False)  # from which to which step it takes these
     compared: int = field(default=0, compare=False)  # pairs of buffers that the search looked at
 
     @property
@@ -90,44 +88,27 @@ def plan(
 ) -> ArenaPlan:
     """An offset for every buffer. Buffers share no byte that both use at the same step, but for `shifts`. Any
     plan will do where they need more than `limit` bytes."""
-    trials = TRIALS.get()
     budget = BUDGET if budget is None else budget
-    budget = trials.budget(budget) if trials else budget
     problems = _problems(buffers, shifts)
     # No group needs less than another group takes in any case: the most demanding ones come first.
-    problems.sort(key=lambda problem: -problem.bound.bytes)
-    proven = problems[0].bound if problems else ArenaBound(0)
-    size = proven.bytes
+    problems.sort(key=lambda problem: -problem.bound)
+    proven = size = problems[0].bound if problems else 0
     offsets = [0] * len(buffers)
     left = budget
     for past, problem in enumerate(problems):
         share = left / (len(problems) - past)
         if isinstance(problem, ArenaProblem):
-            layout = _layout(problem, size, share, limit, [buffers[i].name for i in problem.members])
+            layout = _solved(_Search(_content(problem), size, share, limit, problem))
         else:
             layout = sweep([buffers[i] for i in problem.members], problem.bound, share)
         left += min(layout.unspent, share) - share
         size = max(size, layout.size)
-        proven = max(proven, layout.proven, key=lambda bound: bound.bytes)
+        proven = max(proven, layout.proven)
         for member, offset in zip(problem.members, layout.offsets, strict=True):
             offsets[member] = offset
     found = {buffer.name: offsets[i] for i, buffer in enumerate(buffers)}
-    tight = proven.first, proven.last
     planned().steps += budget - left
-    return ArenaPlan(found, size, proven.bytes, tight, int(budget - left))
-
-
-def _layout(
-    problem: ArenaProblem, enough: int, budget: float, limit: float, names: Sequence[str]
-) -> ArenaLayout:
-    content, trials = _content(problem), TRIALS.get()
-    if trials and (known := trials.known(content)):
-        return known
-    orders = trials.orders(names) if trials else ()
-    layout = _solved(_Search(content, enough, budget, limit, orders, problem))
-    if trials:
-        trials.found(content, names, layout)
-    return layout
+    return ArenaPlan(found, size, proven, int(budget - left))
 
 
 @dataclass(frozen=True)
@@ -139,30 +120,28 @@ class _Search:
     enough: int
     budget: float
     limit: float
-    orders: tuple[tuple[int, ...], ...]  # of first fit, to begin with
     problem: ArenaProblem = field(compare=False)
 
 
 def _content(problem: ArenaProblem) -> tuple[object, ...]:
     """All of a problem but the numbers that the caller gave the buffers."""
     return (
-        *(tuple(entries) for entries in (problem.sizes, problem.aligns, problem.spans, problem.steps)),
+        *(tuple(entries) for entries in (problem.sizes, problem.aligns, problem.spans)),
         tuple(tuple(others) for others in problem.near),
         tuple(tuple(crowd.items()) for crowd in problem.together),
         tuple(problem.closer.items()),
-        problem.overlaps,
         problem.bound,
     )
 
 
 @lru_cache(maxsize=256)
 def _solved(search: _Search) -> ArenaLayout:
-    return solve(search.problem, search.enough, search.budget, search.limit, search.orders)
+    return solve(search.problem, search.enough, search.budget, search.limit)
 
 
 def crowded(buffers: Sequence[ArenaBuffer], shifts: Sequence[InplaceShift] = ()) -> int:
     """Bytes that what is in use at one step needs at least: no plan needs less, and some need more."""
-    return max((problem.bound.bytes for problem in _problems(buffers, shifts)), default=0)
+    return max((problem.bound for problem in _problems(buffers, shifts)), default=0)
 
 
 @dataclass(frozen=True)
@@ -170,7 +149,7 @@ class _CrowdedBuffers:
     """Buffers of which too many are live at once to compare each with each."""
 
     members: list[int]
-    bound: ArenaBound
+    bound: int
 
 
 def _problems(
@@ -199,8 +178,7 @@ def _problems(
             number = {member: i for i, member in enumerate(members)}
             named = {(number[o], number[i]): distance for (o, i), distance in own.items()}
             crowd = [buffers[i] for i in members]
-            steps = min(buffer.first for buffer in crowd), max(buffer.last for buffer in crowd)
-            found.append(_CrowdedBuffers(members, ArenaBound(_bound_of_sums(crowd, named), *steps)))
+            found.append(_CrowdedBuffers(members, _bound_of_sums(crowd, named)))
         else:
             found.append(_problem(buffers, members, own))
     return found
@@ -252,10 +230,9 @@ def _problem(
         closer[pair] = min(distance, closer.get(pair, distance))
     crowds = _crowds(own)
 
-    def bound(step: int) -> ArenaBound:
-        live = crowds[step]
+    def bound(live: Mapping[int, int]) -> int:
         pairs = {pair: shifts[pair] for i in live for pair in over.get(i, ()) if pair[1] in live}
-        return ArenaBound(_bound(own, live, pairs), step, step)
+        return _bound(own, live, pairs)
 
     return ArenaProblem(
         members=members,
@@ -263,19 +240,17 @@ def _problem(
         aligns=[buffer.align for buffer in own],
         spans=[buffer.last - buffer.first + 1 for buffer in own],
         near=near,
-        together=[*crowds.values()],
-        steps=[*crowds],
+        together=crowds,
         closer={pair: distance for pair, distance in closer.items() if distance < own[pair[0]].size},
-        overlaps=frozenset(shifts),
-        bound=max(map(bound, crowds), key=lambda bound: bound.bytes),
+        bound=max(map(bound, crowds)),
     )
 
 
-def _crowds(buffers: Sequence[ArenaBuffer]) -> dict[int, dict[int, int]]:
+def _crowds(buffers: Sequence[ArenaBuffer]) -> list[dict[int, int]]:
     """What is in use at each step, in bytes of each buffer, but where that is part of what is in use at the
     step before or behind."""
     steps = {step for buffer in buffers for step in (buffer.first, *(step for step, _ in buffer.uses))}
-    crowds: dict[int, dict[int, int]] = {}
+    crowds: list[dict[int, int]] = []
     before: dict[int, int] = {}
     live: list[int] = []
     coming = 0
@@ -288,8 +263,8 @@ def _crowds(buffers: Sequence[ArenaBuffer]) -> dict[int, dict[int, int]]:
         if _covers(before, crowd):
             continue
         if crowds and _covers(crowd, before):
-            crowds.popitem()
-        crowds[step] = before = crowd
+            crowds.pop()
+        crowds.append(before := crowd)
     return crowds
 
 

@@ -9,62 +9,52 @@ from math import inf
 from operator import add
 from random import Random
 
-from edgekit.codegen.memory.arena_exact import EXACT_BUFFERS, ExactSearch, proven_by_windows
+from edgekit.codegen.memory.arena_disjunctions import bisected
 from edgekit.codegen.memory.arena_fit import fit, greedy, place
-from edgekit.codegen.memory.arena_problem import ArenaBound, ArenaProblem, SearchBudget, size_of
+from edgekit.codegen.memory.arena_problem import ArenaProblem, SearchBudget, size_of
+from edgekit.codegen.memory.arena_stacks import bound_of_stacks
 
-# What swaps get of a budget before branch and bound, which often takes a hundred times as long.
-_FIRST_SWAPS = 1 / 32
+# Comparisons that branch and bound makes, and at most half of a budget: most of what it finds takes few.
+_BISECTED = 400_000
+# Pairs of buffers that are live at once, at most: with more it decides too few of them.
+_MOST_PAIRS = 2_000
+# Comparisons after which swaps are given up that lead to nothing smaller: at least, and for each such pair.
+_STALLED, _STALLED_OF_PAIR = 100_000, 500
 
 
 @dataclass(frozen=True)
 class ArenaLayout:
     offsets: list[int]
     size: int
-    proven: ArenaBound
+    proven: int  # bytes that no layout can do without
     unspent: float
 
 
-def solve(
-    problem: ArenaProblem,
-    enough: int,
-    budget: float,
-    limit: float = inf,
-    orders: Sequence[Sequence[int]] = (),
-) -> ArenaLayout:
+def solve(problem: ArenaProblem, enough: int, budget: float, limit: float = inf) -> ArenaLayout:
     """The smallest layout that the budget finds. Below `enough` bytes smaller is no better, and any will do
-    where more than `limit` are needed. First fit tries `orders` of buffers besides its own."""
-    meter = SearchBudget(budget)
-    first = (place(problem, order, meter) for order in orders)
-    best = min((*greedy(problem, enough, meter), *first), key=lambda offsets: size_of(problem, offsets))
-    proven = problem.bound
-    if higher := proven_by_windows(problem, size_of(problem, best), enough, meter):
-        enough, proven = higher.bytes, higher
-    if proven.bytes > limit:
-        return ArenaLayout(best, size_of(problem, best), proven, meter.left)
-    best = _swapped(problem, best, enough, meter, meter.left * (1 - _FIRST_SWAPS))
-    if size_of(problem, best) > enough and len(best) <= EXACT_BUFFERS:
-        exact = ExactSearch(problem, best, enough, meter)
-        ended = exact.descend(0, -1, spare=meter.left / 2)
-        best = exact.best
-        if ended and exact.size > enough:
-            enough, proven = exact.size, ArenaBound(exact.size, problem.steps[0], problem.steps[-1])
-    best = _swapped(problem, best, enough, meter, 0)
+    where more than `limit` are needed."""
+    meter, least = SearchBudget(budget), enough
+    best = min(greedy(problem, enough, meter), key=lambda offsets: size_of(problem, offsets))
+    if size_of(problem, best) > enough:
+        least = bound_of_stacks(problem, enough, meter)
+    if problem.pairs <= _MOST_PAIRS:
+        spare = max(meter.left / 2, meter.left - _BISECTED)
+        best, least = bisected(problem, best, least, limit, meter, spare)
+    if least <= limit:
+        best = _swapped(problem, best, least, meter)
+    proven = least if least > enough else problem.bound
     return ArenaLayout(best, size_of(problem, best), proven, meter.left)
 
 
-def _swapped(
-    problem: ArenaProblem, best: list[int], enough: int, meter: SearchBudget, spare: float
-) -> list[int]:
-    """The best layout that swaps lead to, from the order of its offsets and from that of sizes, until the
-    meter is down to `spare`."""
+def _swapped(problem: ArenaProblem, best: list[int], enough: int, meter: SearchBudget) -> list[int]:
+    """The best layout that swaps lead to, from the order of its offsets and from that of sizes."""
     orders = (
         sorted(range(len(best)), key=best.__getitem__),
         sorted(range(len(best)), key=lambda i: -problem.sizes[i]),
     )
-    for left, order in zip(((meter.left + spare) / 2, spare), orders, strict=True):
+    for seed, (order, spare) in enumerate(zip(orders, (meter.left / 2, 0), strict=True)):
         if len(best) > 1 and size_of(problem, best) > enough:
-            swapped = _Swaps(problem, order, meter).climb(enough, left)
+            swapped = _Swaps(problem, order, meter).climb(enough, spare, Random(seed))
             best = min(best, swapped, key=lambda offsets: size_of(problem, offsets))
     return best
 
@@ -89,18 +79,19 @@ class _Swaps:
         self.offsets = place(problem, order, meter)
         self.ends = list(map(add, self.offsets, problem.sizes))
 
-    def climb(self, enough: int, spare: float) -> list[int]:
-        """Swap buffers around the topmost one, again and again, and go on from every layout that is not
-        larger than the one before."""
+    def climb(self, enough: int, spare: float, random: Random) -> list[int]:
+        """Swap buffers around the topmost one, until that has led to nothing smaller for long. From every
+        layout that is not larger than the one before, swaps continue."""
         near = self.problem.near
-        random = Random(0)
 
         def pick(choices: Sequence[int]) -> int:
             return choices[int(random.random() * len(choices))]
 
         best = list(self.offsets)
         size = best_size = size_of(self.problem, best)
-        while self.meter.left > spare and best_size > enough:
+        patience = max(_STALLED, _STALLED_OF_PAIR * self.problem.pairs)
+        stop = self.meter.left - patience
+        while self.meter.left > max(spare, stop) and best_size > enough:
             self.meter.left -= len(best) / 16 + 5
             top = pick(_positions(self.ends, size))
             if random.random() < 0.5:
@@ -113,6 +104,7 @@ class _Swaps:
                 size = max(self.ends)
                 if size < best_size:
                     best, best_size = list(self.offsets), size
+                    stop = self.meter.left - patience
         return best
 
     def swap(self, one: int, other: int, limit: int) -> bool:

@@ -8,7 +8,6 @@ from heapq import heappop, heappush
 from math import lcm
 from typing import TYPE_CHECKING
 
-from edgekit.codegen.memory.arena_problem import ArenaBound
 from edgekit.codegen.memory.arena_search import ArenaLayout
 
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 _COMPARISONS = 8
 
 
-def sweep(buffers: Sequence[ArenaBuffer], bound: ArenaBound, budget: float) -> ArenaLayout:
+def sweep(buffers: Sequence[ArenaBuffer], bound: int, budget: float) -> ArenaLayout:
     """The smaller layout of two: one made from the first step to the last, one backwards. What is in use of a
     buffer at a step, and what may lie over what, is not looked at: each gets all its bytes for itself."""
     grain = lcm(*(buffer.align for buffer in buffers))

@@ -6,6 +6,7 @@ over what it was computed from itself, there is no room: copied to the top, it c
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import replace
 from math import inf
@@ -35,27 +36,28 @@ def with_moves(
     # A copy cannot help where everything is in use at once, nor need it where a longer search does.
     least = crowded(buffers_of(best, sharing, align), shifts_of(best, sharing))
     near = least + least // _WORTH
-    quick = _plan(best, sharing, align, _BUDGET, near)
-    if quick.size <= near:
-        return best, quick if quick.optimal else None
-    size, planned = quick.lower_bound, None
-    proof = quick
-    if size <= near:
-        proof = planned = _plan(best, sharing, align, BUDGET)
-        size = planned.size
+    arena = _plan(best, sharing, align, _BUDGET)
+    if not arena.optimal:
+        if arena.size <= near:
+            return best, None
+        arena = _plan(best, sharing, align, BUDGET)
+    planned: ArenaPlan | None = arena
+    size = arena.size
     while size - least > least // _WORTH:
         wanted = size - size // _WORTH
         steps = _candidates(best, sharing)
-        if proof.lower_bound > wanted:  # by steps that a move elsewhere leaves as they are
-            steps = [step for step in steps if proof.tight[0] <= step + 1 <= proof.tight[1]]
+        if arena.lower_bound > wanted:  # by steps that a move elsewhere leaves as they are
+            first, last = _tight_steps(best, sharing, align, wanted)
+            steps = [step for step in steps if first <= step + 1 <= last]
         trials = [_moved(best, step, sharing) for step in steps]
         plans = [_plan(trial, sharing, align, _BUDGET, wanted) for trial in trials]
         sizes = [plan.size for plan in plans]
         if min(sizes, default=size) > wanted:
             break
-        size, planned = min(sizes), None
+        size = min(sizes)
         at = sizes.index(size)
-        best, proof = trials[at], plans[at]
+        best, arena = trials[at], plans[at]
+        planned = arena if arena.optimal else None
         least = crowded(buffers_of(best, sharing, align), shifts_of(best, sharing))
     return best, planned
 
@@ -65,6 +67,21 @@ def _plan(
 ) -> ArenaPlan:
     buffers, shifts = buffers_of(calls, sharing, align), shifts_of(calls, sharing)
     return plan(buffers, shifts=shifts, budget=budget, limit=limit)
+
+
+def _tight_steps(calls: Sequence[Scheduled], sharing: Sharing, align: int, limit: int) -> tuple[int, int]:
+    """The first and the last of a few steps whose buffers alone need more than `limit` bytes, as all do."""
+    buffers, shifts = buffers_of(calls, sharing, align), shifts_of(calls, sharing)
+
+    def need_more(first: int, last: int) -> bool:
+        live = [buffer for buffer in buffers if buffer.first <= last and first <= buffer.last]
+        names = {buffer.name for buffer in live}
+        among = [shift for shift in shifts if {shift.output, shift.input} <= names]
+        return plan(live, shifts=among, budget=_BUDGET, limit=limit).lower_bound > limit
+
+    steps = range(max(buffer.last for buffer in buffers) + 1)
+    last = bisect_left(steps, True, key=lambda step: need_more(0, step), hi=len(steps) - 1)
+    return bisect_left(steps[:last], True, key=lambda step: not need_more(step + 1, last)), last
 
 
 def _candidates(calls: Sequence[Scheduled], sharing: Sharing) -> list[int]:

@@ -16,7 +16,6 @@ from edgekit.codegen.cost import instructions
 from edgekit.codegen.kernels.expressions import WEIGHT_LIMIT
 from edgekit.codegen.kernels.sources import instance_of, selected_once, variant_of
 from edgekit.codegen.lowering.lower import NO_LIMITS, WeightLimits
-from edgekit.codegen.memory.arena_trials import ArenaTrials, arena_trials
 from edgekit.codegen.memory.sharing import Ports
 from edgekit.codegen.planned_once import Planned, planned_once
 from edgekit.codegen.program import Program, compile_graph
@@ -37,7 +36,6 @@ _INT4_MOST = 7  # weights of 4 bits are symmetric, as those of `quantize --weigh
 # Steps, as plans count them: of a plan for each of its layers, beside what is counted there; of the plan
 # that the build made already; and of a build beside planning, at least: of any, and for each layer.
 _PLAN, _PLANNED_BEFORE = 8_000, 25_000
-_SEARCHES = 4  # for an arena, of one change: none takes more of the steps that are left
 _BUILD, _LAYER_BUILT = 4_000_000, 350_000
 
 Kind = Literal["half", "int4", "int16", "float", "fast kernel", "small kernel"]
@@ -113,8 +111,8 @@ def changes(
     The first ones are looked at that take no more than this share of a build."""
     if not wanted:
         return Changes({}, 0)
-    with selected_once(), planned_once() as planned, arena_trials() as arenas:
-        return _planned(graph, target, wanted, optimize, ports, limits, share, planned, arenas)
+    with selected_once(), planned_once() as planned:
+        return _planned(graph, target, wanted, optimize, ports, limits, share, planned)
 
 
 def _planned(
@@ -126,7 +124,6 @@ def _planned(
     limits: WeightLimits,
     share: float,
     planned: Planned,
-    arenas: ArenaTrials,
 ) -> Changes:
     def costs(graph: Graph, limits: WeightLimits) -> Costs:
         planned.steps += _PLAN * len(graph.nodes)
@@ -135,7 +132,6 @@ def _planned(
     program, network = compile_graph(graph, target, ports, limits, is_trial=True), Network.of(graph)
     most = share * (_BUILD + _LAYER_BUILT * len(graph.nodes) + planned.steps)
     planned.steps = _PLANNED_BEFORE * len(graph.nodes)
-    arenas.is_first = False
     before = without_dead = Costs.of(program, optimize)
     # Channels that are dead already go with half of a layer's: what that saves is not of the change.
     are_halves = any(kind == "half" for _, kind in wanted)
@@ -153,7 +149,6 @@ def _planned(
                 left_out += 1
                 continue
             known[same, kind] = None
-            arenas.comparisons = min(arenas.comparisons, (most - planned.steps) / _SEARCHES)
             old = without_dead if kind == "half" else before
             for what, other, kept in _planned_graphs(program, network, (result, kind), target, limits):
                 known[same, kind] = old.change_to(costs(other, kept), what)

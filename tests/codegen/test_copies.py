@@ -1,7 +1,6 @@
 """Tensors that are copied to another place, where the arena shrinks much by that."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,6 @@ from support.tools import require
 
 from edgekit.codegen.memory import copies
 from edgekit.codegen.memory import planner as planning
-from edgekit.codegen.memory.arena import plan
 from edgekit.codegen.memory.lifetimes import Scheduled
 from edgekit.codegen.memory.sharing import Sharing
 from edgekit.codegen.program import Program, compile_graph
@@ -67,7 +65,6 @@ def test_moves_are_tried_only_at_the_steps_that_need_so_much(monkeypatch: pytest
 
     monkeypatch.setattr(copies, "_moved", counted)
     program, few = chain(8, further=4), len(tried)
-    everywhere = (0, len(program.lines))
-    monkeypatch.setattr(copies, "plan", lambda *args, **how: replace(plan(*args, **how), tight=everywhere))
+    monkeypatch.setattr(copies, "_tight_steps", lambda *_: (0, len(program.lines)))
     assert chain(8, further=4).arena.offsets == program.arena.offsets
     assert len(tried) - few > few + 2
