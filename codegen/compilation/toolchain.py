@@ -91,13 +91,15 @@ def _family(argv: tuple[str, ...]) -> str:
 
 
 def _compiles_for(target: Target, argv: tuple[str, ...]) -> bool:
-    """Does it compile for the target's processor, with the target's flags? An older gcc does not know every
-    processor; one with -target does as it is told."""
+    """Does it compile for the target's processor? An older gcc does not know each one that -mcpu names; one
+    with -target does as it is told."""
     if "-target" in argv:
         return True
-    if not _said(argv, "-dumpmachine").startswith(target.machine):
+    if target.machine and not _said(argv, "-dumpmachine").startswith(target.machine):
         return False
-    return bool(_said((*argv, *target.cflags, "-E", "-x", "c"), os.devnull))
+    words = (*argv, *target.cflags)
+    asks_for_processor = any(word.startswith("-m") for word in words)
+    return not asks_for_processor or bool(_said((*words, "-E", "-x", "c"), os.devnull))
 
 
 def find(target: Target) -> Compiler:
