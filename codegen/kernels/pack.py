@@ -176,6 +176,7 @@ def _tiled(tag: str, weights: Array, groups: int) -> Array:
     names = list(DIMS[weights.ndim])
     if tokens[0][1] == "G":
         names.insert(0, "G")
+        groups = groups if len(weights) > 1 else 1  # or one number for all outputs
         weights = weights.reshape(groups, weights.shape[0] // groups, *weights.shape[1:])
     axes: list[str] = []  # of the array that grows here, in its order
     array = weights

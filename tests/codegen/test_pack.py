@@ -156,6 +156,11 @@ def test_groups_may_have_a_narrower_last_part_each() -> None:
     assert packed.tolist() == [0, 2, 1, 3, 4, 5, 6, 8, 7, 9, 10, 11]
 
 
+def test_one_number_serves_all_groups() -> None:
+    assert pack("G O/4! o4", np.array([3], np.int8), 5).tolist() == [3, 0, 0, 0]
+    assert pack("G O/4! o4", np.array([3], np.int8), 1).tolist() == [3, 0, 0, 0]
+
+
 def depthwise_chain(layers: int) -> Graph:
     """Depthwise convolutions that keep the size of an image."""
     builder, quant = Builder(), Quant((0.5,), (3,))

@@ -39,6 +39,16 @@ def wide_convolutions(b: Bench) -> None:
     b.result(Conv2d((b.size(2), b.size(2)), (0, 1, 1, 0), (1, 1), 1), x, w, bias, quant=b.quant(0, 6))
 
 
+def wide_groups(b: Bench) -> None:
+    """Of groups with more and fewer outputs than a vector has, on lines of all lengths."""
+    groups, kernel = 1 + b.size(5), b.pick(((1, 1), (3, 3), (2, 5)))
+    x = b.input(b.size(2), kernel[0] + b.size(8), kernel[1] + b.size(20), groups * b.size(40))
+    w, bias = b.weights(DType.S8, groups * b.size(50), *kernel, b.builder.type(x).shape[3] // groups)
+    pads = b.size(2) - 1, b.size(3) - 1, b.size(2) - 1, b.size(3) - 1
+    op = Conv2d((b.size(2), b.size(2)), pads, (1, 1), groups, *b.limits())
+    b.result(op, x, w, bias, quant=b.quant(0, 6))
+
+
 def wide_depthwise_convolutions(b: Bench) -> None:
     """Of more channels than a vector has, or with whole pixels in vectors, on lines of all lengths."""
     channels, kernel = b.pick((b.size(150), b.pick((4, 8, 16, 32, 64)))), (b.size(6), b.size(4))
@@ -101,6 +111,8 @@ FAMILIES: tuple[Family, ...] = (
     wide_functions,
     long_slopes,
     long_slopes,
+    wide_groups,
+    wide_groups,
 )
 
 
@@ -128,7 +140,9 @@ def test_integers_of_any_shape(name: str, way: str, tmp_path: Path, monkeypatch:
         bench.case(family)
     with rivals.in_turns():
         program = compile_graph(bench.graph(), target)
-    assert {"matmul", "prelu", "table"} <= {function.split("_")[1] for function in called(program)}
+    functions = called(program)
+    assert {"matmul", "prelu", "table"} <= {function.split("_")[1] for function in functions}
+    assert any(function.startswith("ek_conv2d_s8") and "_groups" in function for function in functions)
     check(program, drive(program, tmp_path, optimize, level), [bench.inputs])
 
 
