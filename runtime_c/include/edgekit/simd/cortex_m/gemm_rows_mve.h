@@ -12,6 +12,7 @@ struct ek_two_rows {
     int32_t total0; /* added to all sums of the first row */
     int32_t total1;
 };
+EK_ASSEMBLY_OFFSET(struct ek_two_rows, of, 0);
 EK_ASSEMBLY_OFFSET(struct ek_two_rows, total0, 52);
 EK_ASSEMBLY_OFFSET(struct ek_two_rows, total1, 56);
 
