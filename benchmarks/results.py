@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import subprocess
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from datetime import date
 from functools import partial
 from pathlib import Path
+from typing import Any, TypeVar
+
+Row = TypeVar("Row")
 
 PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
 RELIABILITY = PAGE.with_name("reliability.md")
@@ -101,6 +106,19 @@ def _busy_seconds() -> float:
     """Of all processors, since the machine started."""
     user, nice, system, _, _, interrupts, soft, *_ = map(int, _PROCESSORS.read_text().split()[1:9])
     return (user + nice + system + interrupts + soft) / os.sysconf("SC_CLK_TCK")
+
+
+def kept_rows(path: Path, row: Callable[..., Row]) -> dict[str, Row]:
+    """What earlier runs measured, by key."""
+    found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return {key: row(**fields) for key, fields in found.items()}
+
+
+def keep_row(path: Path, key: str, row: Any) -> None:
+    """Put what was measured beside what earlier runs did."""
+    rows = {name: asdict(known) for name, known in kept_rows(path, type(row)).items()}
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps({**rows, key: asdict(row)}, indent=1), encoding="utf-8")
 
 
 def sections_of(on: Path) -> str:

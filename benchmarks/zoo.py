@@ -14,19 +14,18 @@ which is the column of EdgeKit. Files on the command line are measured instead o
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import statistics
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.results import sections_of, table
+from benchmarks.results import keep_row, kept_rows, sections_of, table
 from benchmarks.x86_peers import versions
 from benchmarks.zoo_files import AbsentError, ModelFile, given, listed
 from benchmarks.zoo_int8 import CALIBRATION, CALIBRATIONS, TEST
@@ -162,16 +161,12 @@ def _peers() -> list[str]:
 
 def known() -> dict[str, Result]:
     """What earlier runs measured."""
-    found = json.loads(_JOURNAL.read_text(encoding="utf-8")) if _JOURNAL.exists() else {}
-    return {key: Result(**result) for key, result in found.items()}
+    return kept_rows(_JOURNAL, Result)
 
 
 def keep(key: str, result: Result) -> None:
     """Put a result beside those of earlier runs."""
-    results = {**known(), key: result}
-    _JOURNAL.parent.mkdir(exist_ok=True)
-    text = json.dumps({key: asdict(result) for key, result in results.items()}, indent=1)
-    _JOURNAL.write_text(text, encoding="utf-8")
+    keep_row(_JOURNAL, key, result)
 
 
 def _row(result: Result) -> list[str]:

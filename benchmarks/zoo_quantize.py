@@ -22,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.results import machine, table, write_section
+from benchmarks.results import keep_row, kept_rows, machine, table, write_section
 from benchmarks.x86 import compare, library
 from benchmarks.zoo_files import AbsentError, ModelFile, listed
 from benchmarks.zoo_int8 import (
@@ -160,17 +160,6 @@ def _times_as_fast(
     return compare({"floats": floats, "integers": integers}, rounds).ratio("floats", "integers")
 
 
-def _known() -> dict[str, Row]:
-    found = json.loads(_KEPT.read_text(encoding="utf-8")) if _KEPT.exists() else {}
-    return {key: Row(**row) for key, row in found.items()}
-
-
-def _keep(key: str, row: Row) -> None:
-    rows = {**_known(), key: row}
-    _KEPT.parent.mkdir(exist_ok=True)
-    _KEPT.write_text(json.dumps({k: asdict(r) for k, r in rows.items()}, indent=1), encoding="utf-8")
-
-
 def cells(row: Row) -> list[str]:
     """One line of the table."""
     if row.fault:
@@ -232,14 +221,14 @@ def main() -> None:
     limit = arguments.macs * 1e6
     files = _here()
     for key, model in sorted(files.items(), key=lambda pair: pair[1].bytes) * (not arguments.page):
-        row = _known().get(key)
+        row = kept_rows(_KEPT, Row).get(key)
         if arguments.only not in f"{model.group} {model.title}":
             continue
         is_again = arguments.again is not None and arguments.again in model.title
         if row and not is_again and not (row.fault == _LARGE and row.macs <= limit):
             continue
         row = _measured(model, arguments.seconds, limit, arguments.rounds)
-        _keep(key, row)
+        keep_row(_KEPT, key, row)
         print(*cells(row), f"{row.seconds:.0f} s", sep="  ", flush=True)
         if not arguments.dry:
             _write(files, arguments.rounds)
@@ -270,7 +259,7 @@ def _measured(model: ModelFile, seconds: float, limit: float, rounds: int) -> Ro
 
 def _write(files: Iterable[str], rounds: int) -> None:
     """The table of what is kept, in the order of the lists."""
-    known = _known()
+    known = kept_rows(_KEPT, Row)
     rows = [known[key] for key in files if key in known]
     rows = [row for row in rows if row.fault != _QUANTIZED]
     write_section("zoo_quantize", "int8 by default", section(rows, rounds), on=_PAGE)

@@ -66,15 +66,9 @@ def known() -> list[str]:
     return [name for name in processors() if len([*toolchain.installed(targets.load(name))]) == 2]
 
 
-def most(found: Sequence[Bounds]) -> dict[str, int]:
-    """By target: percent of the stack by zig that gcc took at most."""
-    shares = sorted((one.target, -(-100 * one.gcc // one.zig)) for one in found)
-    return dict(shares)
-
-
 def write_targets(found: Sequence[Bounds]) -> None:
-    """The same, into the targets' files."""
-    for name, percent in most(found).items():
+    """Into the targets' files: percent of the stack by zig that gcc took at most."""
+    for name, percent in dict(sorted((one.target, -(-100 * one.gcc // one.zig)) for one in found)).items():
         path = Path(__file__).parents[2] / "targets" / f"{name}.toml"
         text = path.read_text(encoding="utf-8")
         path.write_text(re.sub(r"(?m)^gcc_stack = \d+", f"gcc_stack = {percent}", text), encoding="utf-8")

@@ -177,4 +177,4 @@ def _static_library(request: PackageRequest, program: Program) -> bytes:
 
 
 def _archiver(target: Target) -> Target:
-    return replace(target, compilers=("zig ar --format=darwin",), cflags=())  # is asked no flags
+    return replace(target, compilers=("zig ar --format=darwin",), cflags=())  # flags are the compiler's
