@@ -2,7 +2,8 @@
 
 A format is a folder: `__init__.py` states FORMAT (its name for people) and SUFFIXES, and reader.py has
 `sniff(path, head)` and `convert(path, shapes=, dims=, name=)`; where the reader has PROFILES, `convert`
-takes `profile=`, too, where it has HAS_SIGNATURES, `signature=`, where it has KEEPS_LOOPS, `max_iterations=`.
+takes `profile=`, too, where it has HAS_SIGNATURES, `signature=`, where it has KEEPS_LOOPS, `max_iterations=`,
+and where it has TAKES_OUTPUTS, `outputs=`.
 A format that is another container for models of others says so in `__init__.py`: HOLDS, those that it uses.
 Nothing lists the formats: a new front end is a new folder. `read` asks every graph that readers make for the
 rules of well-formed ones, so that no reader has to.
@@ -22,6 +23,7 @@ from typing import Any, Protocol, cast
 from edgekit import converters
 from edgekit.converters import unsupported_formats
 from edgekit.converters.inputs import fix_inputs, keep_states, told_batches
+from edgekit.converters.named_outputs import ended_at
 from edgekit.core import files
 from edgekit.core.attributes import encode_fields
 from edgekit.core.errors import EdgeKitError
@@ -67,12 +69,13 @@ def read(
     profile: str | None = None,
     signature: str = "",
     max_iterations: int | None = None,
+    outputs: Sequence[str] = (),
 ) -> Graph:
     """Convert a model file of any format. `shapes` binds dynamic inputs, `dims` dimensions by name,
     `constants` fixes inputs to values, `states` keeps inputs that are an output of the last run. `profile` is
     for formats whose engines differ: one of the reader's PROFILES, the first of which holds without being
     asked for. `signature` names an entry of a file that has several. `max_iterations` bounds loops whose end
-    data decide."""
+    data decide. The network ends at `outputs`, tensors by the names of the file."""
     shapes = {key: [int(each) for each in shape] for key, shape in (shapes or {}).items()}
     dims = {key: int(length) for key, length in (dims or {}).items()}  # which may be numpy's integers
     head = first_bytes(path)
@@ -94,8 +97,12 @@ def read(
         folds_constants = getattr(reader, "TAKES_CONSTANTS", False)
         if folds_constants:
             options["constants"] = constants
+        cuts_itself = getattr(reader, "TAKES_OUTPUTS", False)
+        if outputs and cuts_itself:
+            options["outputs"] = outputs
         with told_batches():
             graph = reader.convert(path, shapes=shapes, dims=dims, name=name, **options)
+        graph = graph if cuts_itself or not outputs else ended_at(graph, outputs)
         graph = graph if folds_constants or not constants else fix_inputs(graph, constants)
         return _well_formed(keep_states(graph, states) if states else graph, path)
     what = "is a folder" if path.is_dir() else "is of no known format"

@@ -6,13 +6,12 @@ operator MaskedFill of this package's own domain stands for; nodes that only tha
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from math import prod
 
 from onnx import GraphProto, NodeProto, helper
 
-from edgekit.converters.onnx.nodes import names_read
+from edgekit.converters.onnx.nodes import needed_nodes
 
 DOMAIN = "edgekit"
 _COPIES = ("Expand", "Reshape", "Identity", "Unsqueeze", "Squeeze", "Cast")
@@ -28,7 +27,7 @@ def chosen_by_masks(graph: GraphProto) -> Sequence[NodeProto]:
     if not fills:
         return [*graph.node]
     nodes = [fills.get(i, node) for i, node in enumerate(graph.node)]
-    return _needed(nodes, {value.name for value in graph.output})
+    return needed_nodes(nodes, {value.name for value in graph.output})
 
 
 def _single(graph: GraphProto) -> dict[str, bool]:
@@ -60,15 +59,3 @@ def _fill(node: NodeProto, made: dict[str, NodeProto], single: dict[str, bool]) 
         return None
     inputs = [node.input[0], places.input[0], name]
     return helper.make_node("MaskedFill", inputs, node.output, node.name, domain=DOMAIN)
-
-
-def _needed(nodes: Sequence[NodeProto], outputs: set[str]) -> list[NodeProto]:
-    """Nodes that outputs or graphs within nodes may depend on."""
-    uses = Counter(name for node in nodes for name in names_read(node)) + Counter(outputs)
-    left = []
-    for node in reversed(nodes):
-        if any(uses[name] for name in node.output):
-            left.append(node)
-        else:
-            uses.subtract(names_read(node))
-    return left[::-1]

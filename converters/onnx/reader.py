@@ -21,6 +21,7 @@ from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProt
 from edgekit.converters.blame import blame
 from edgekit.converters.frontend import functions, unbound
 from edgekit.converters.inputs import Bindings, fixed_input
+from edgekit.converters.named_outputs import StoredNode, proposal
 from edgekit.converters.naming import named_graph
 from edgekit.converters.onnx import FORMAT as FORMAT
 from edgekit.converters.onnx import SUFFIXES as SUFFIXES
@@ -35,7 +36,7 @@ from edgekit.converters.onnx.check import (
 )
 from edgekit.converters.onnx.functions import bound_nodes, has_schema_function, schema_function
 from edgekit.converters.onnx.masked_assignment import chosen_by_masks
-from edgekit.converters.onnx.nodes import graphs_in, names_read
+from edgekit.converters.onnx.nodes import end_at, graphs_in, names_read
 from edgekit.converters.onnx.tensor_list import Edge
 from edgekit.converters.onnx.text_labels import text_labels
 from edgekit.converters.semantics import selected_rows
@@ -54,6 +55,7 @@ _CONTEXT = ("opset", "outputs", "reference", "importer")
 _MAX_UNROLLED = 20_000
 TAKES_CONSTANTS = True  # some operators need them while the file is read
 KEEPS_LOOPS = True
+TAKES_OUTPUTS = True
 
 
 def sniff(path: Path, head: bytes) -> bool:
@@ -71,12 +73,14 @@ def convert(
     dims: Mapping[str, int] | None = None,
     constants: Mapping[str, float | Array] | None = None,
     max_iterations: int | None = None,
+    outputs: Sequence[str] = (),
     name: str = "",
     reference: bool = False,
     source: Source | None = None,
 ) -> Graph:
     """Convert a model, or messages that come from `source`. `shapes` binds dynamic inputs, `dims`
-    dimensions by name, `constants` fixes inputs to values; a batch dimension that is not bound is 1. Where
+    dimensions by name, `constants` fixes inputs to values; a batch dimension that is not bound is 1. A model
+    with other `outputs` loses the nodes that these do not need. Where
     ONNX Runtime and onnx's reference evaluator differ, models follow the runtime that exporters test with,
     unless `reference` asks for the other."""
     source = source or Source(format="onnx")
@@ -90,6 +94,8 @@ def convert(
             file.load_external(model, path.parent)
         else:
             check.check(model)
+        if outputs:
+            end_at(model.graph, outputs)
         name = name or file.model_name(model, source)
         bindings = Bindings(shapes or {}, dims or {}, max_iterations)
         return OnnxImporter(model, bindings, constants or {}, reference).run(name, source)
@@ -176,7 +182,16 @@ class OnnxImporter:
 
     def _all_unsupported(self) -> list[EdgeKitError]:
         """What a user has to replace, also in the branches of If and the bodies of loops."""
-        return list(self._unsupported(self.model.graph.node, self.opsets, is_deep=True))
+        graph = self.model.graph
+        found = list(self._unsupported(graph.node, self.opsets, is_deep=True))
+        nodes = (StoredNode([*names_read(node)], node.output, self._is_known(node)) for node in graph.node)
+        more = proposal(nodes, [value.name for value in graph.input])
+        for error in found if more else ():
+            error.hint = f"{error.hint}; {more}"
+        return found
+
+    def _is_known(self, node: NodeProto) -> bool:
+        return next(self._unsupported([node], self.opsets, is_deep=True), None) is None
 
     def _unsupported(
         self,

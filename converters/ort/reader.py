@@ -20,6 +20,7 @@ from edgekit.core.types import Array
 
 TAKES_CONSTANTS = True
 KEEPS_LOOPS = True
+TAKES_OUTPUTS = True
 _SHARED = 64  # places that a text may be read from: equal ones are stored once
 
 
@@ -34,6 +35,7 @@ def convert(
     dims: Mapping[str, int] | None = None,
     constants: Mapping[str, float | Array] | None = None,
     max_iterations: int | None = None,
+    outputs: Sequence[str] = (),
     name: str = "",
 ) -> Graph:
     """Convert a model, with the options of ONNX."""
@@ -53,5 +55,6 @@ def convert(
             dims=dims,
             constants=constants,
             max_iterations=max_iterations,
+            outputs=outputs,
             name=name or model.stem,
         )

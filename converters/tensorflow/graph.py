@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,6 +16,10 @@ from edgekit.core.types import Array
 # Ask for nothing but an order, or check what static shapes have checked.
 IDLE = {"NoOp", "Assert", "CheckNumerics", "Print", "PrintV2", "DisableCopyOnRead"}
 _TENSOR = 8  # the field of an attribute that is a tensor
+# Change variables, or run functions that may. Functions that are called by their names have a _ in these.
+_CHANGES = re.compile(r".*(Assign|_).*|Restore.*|(Stateful)?PartitionedCall|If|While|Case")
+# A branch decides whether what comes after Switch runs, up to one of these.
+_BRANCH_ENDS = {"Merge", "Exit"}
 
 
 @dataclass(frozen=True)
@@ -88,6 +93,25 @@ class Function:
             raise EdgeKitError("E0401", f"there is no node {name[:80]!r}", self._where)
         return self.nodes[name]
 
+    def depends_on(self, node: Node) -> list[str]:
+        """The nodes that one needs, also for the order of effects."""
+        references = [r for r in node.references if r.index is not None or r.node in self._effective]
+        if node.op in IDLE - {"CheckNumerics"}:
+            return [r.node for r in references if r.index is None]
+        return [r.node for r in references]
+
+    @cached_property
+    def _effective(self) -> set[str]:
+        """Nodes that others may have to wait for: those that change something, those that a branch decides
+        about, and all that wait for them."""
+        readers: dict[str, list[Node]] = {}
+        for node in self.nodes.values():
+            for reference in node.references:
+                readers.setdefault(reference.node, []).append(node)
+        nodes = self.nodes.values()
+        changed = _after((node.name for node in nodes if _CHANGES.fullmatch(node.op)), readers, set())
+        return changed | _after((node.name for node in nodes if node.op == "Switch"), readers, _BRANCH_ENDS)
+
     @property
     def _where(self) -> str:
         return f"function {self.name}" if self.name else ""
@@ -128,11 +152,15 @@ def graph(stored: Message) -> tuple[Function, Mapping[str, Message]]:
     return Function("", nodes_of(stored.messages(1))), {f.message(1).text(1): f for f in functions}
 
 
-def depends_on(node: Node) -> list[str]:
-    """The nodes that one needs, also for the order of effects."""
-    if node.op in IDLE - {"CheckNumerics"}:
-        return [r.node for r in node.references if r.index is None]
-    return [r.node for r in node.references]
+def _after(names: Iterable[str], readers: Mapping[str, Sequence[Node]], ends: Collection[str]) -> set[str]:
+    """These nodes, and all that read them, up to some operators."""
+    queue = list(names)
+    found = set(queue)
+    while queue:
+        following = {n.name for n in readers.get(queue.pop(), ()) if n.op not in ends} - found
+        found |= following
+        queue += following
+    return found
 
 
 def reachable(function: Function, wanted: Iterable[str]) -> Iterator[Node]:
@@ -146,4 +174,4 @@ def reachable(function: Function, wanted: Iterable[str]) -> Iterator[Node]:
         seen.add(name)
         node = function.node(name)
         yield node
-        queue += depends_on(node)[::-1]
+        queue += function.depends_on(node)[::-1]

@@ -20,7 +20,7 @@ from edgekit.converters.tensorflow.checkpoint import Bundle, sliced
 from edgekit.converters.tensorflow.complex_numbers import ComplexTensor
 from edgekit.converters.tensorflow.control_flow import DEAD
 from edgekit.converters.tensorflow.frames import FrameLoop, loops_of
-from edgekit.converters.tensorflow.graph import IDLE, Function, Node, Reference, depends_on, reachable
+from edgekit.converters.tensorflow.graph import IDLE, Function, Node, Reference, reachable
 from edgekit.converters.tensorflow.net import Restore
 from edgekit.converters.tensorflow.variables import Saved, Variable, Variables
 from edgekit.core.builder import Builder
@@ -45,7 +45,7 @@ _HINTS = {
 }
 _MAX_DEPTH = 64
 _MAX_NODES = 1 << 18
-_HINT = "docs/frontends.md says what is read; convert to TFLite, or write the layer in other operators"
+_HINT = "docs/frontends.md says what is read; end the network before it: edgekit convert --outputs NODE"
 _FORBIDDEN = {
     **dict.fromkeys(("PyFunc", "PyFuncStateless", "EagerPyFunc"), "runs Python code, which is in no file"),
     **dict.fromkeys(("ReadFile", "WriteFile", "MatchingFiles", "WholeFileReaderV2"), "opens files"),
@@ -164,7 +164,7 @@ class Importer:
                 continue
             node = function.node(name)
             loop = frame.loops.get(name)
-            needs = depends_on(node) if loop is None else loop.starts
+            needs = function.depends_on(node) if loop is None else loop.starts
             missing = [n for n in needs if n not in frame.computed]
             if missing and name in waiting:
                 raise EdgeKitError("E0205", "the graph runs in circles", f"node {name}")

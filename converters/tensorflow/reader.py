@@ -23,6 +23,7 @@ from edgekit.core.types import Array
 TAKES_CONSTANTS = True
 HAS_SIGNATURES = True
 KEEPS_LOOPS = True
+TAKES_OUTPUTS = True
 # A node: its name, then its operator.
 _NODE = re.compile(
     rb"\n[\x80-\xff]*[\x00-\x7f]\n.([\w.][\w.\\/>-]*)\x12.([A-Z_]\w*)[\x1a\x22\x2a]", re.DOTALL
@@ -56,6 +57,7 @@ def convert(
     name: str = "",
     signature: str = "",
     max_iterations: int | None = None,
+    outputs: Sequence[str] = (),
 ) -> Graph:
     """Convert a model; `shapes` binds sizes that the file leaves open, `constants` fixes inputs to values."""
     with reading(model.name):
@@ -72,7 +74,7 @@ def convert(
         else:
             net = frozen(stored)
         bindings = Bindings(shapes or {}, dims or {}, max_iterations)
-        conversion = Conversion(net, len(raw), bindings, constants or {})
+        conversion = Conversion(net.ended_at(outputs), len(raw), bindings, constants or {})
         graph = conversion.run(name or (path.parent.resolve().name if is_saved else model.stem))
         source = files.source(path, FORMAT, raw, *net.contents, producer=net.producer)
         return replace(graph, source=bindings.noted(source))

@@ -13,6 +13,7 @@ from edgekit.converters.frontend import reading
 from edgekit.converters.inputs import Bindings, fix_inputs
 from edgekit.converters.keras.graph import KERAS_2, KerasFile, Renamed, graph_of
 from edgekit.converters.keras.masks import MaskRules
+from edgekit.converters.named_outputs import ended_at
 from edgekit.converters.tensorflow.conversion import Conversion
 from edgekit.converters.tfjs import FORMAT as FORMAT
 from edgekit.converters.tfjs import SUFFIXES as SUFFIXES
@@ -25,6 +26,7 @@ from edgekit.core.types import Array
 
 TAKES_CONSTANTS = True
 KEEPS_LOOPS = True
+TAKES_OUTPUTS = True
 _MODEL = re.compile(rb'\s*\{.*"(modelTopology|weightsManifest)"\s*:', re.DOTALL)
 # Images are resized by other places of pixels than in Keras.
 _RENAMED: Renamed = KERAS_2 | {
@@ -47,6 +49,7 @@ def convert(
     constants: Mapping[str, float | Array] | None = None,
     name: str = "",
     max_iterations: int | None = None,
+    outputs: Sequence[str] = (),
 ) -> Graph:
     """Convert model.json, whose shards are in the same folder."""
     with reading(model.name):
@@ -64,7 +67,8 @@ def convert(
         bindings = Bindings(shapes or {}, dims or {}, max_iterations)
         if "node" in topology:
             net = graph_net(file, dict(found), parts)
-            graph = Conversion(net, len(raw), bindings, constants or {}).run(name or model.stem)
+            conversion = Conversion(net.ended_at(outputs), len(raw), bindings, constants or {})
+            graph = conversion.run(name or model.stem)
             source = files.source(model, FORMAT, raw, *parts, producer=net.producer)
             return replace(graph, source=bindings.noted(source))
         version = topology.text("keras_version", "")
@@ -79,6 +83,7 @@ def convert(
             MaskRules(0),
         )
         graph = graph_of(keras, bindings, name or model.stem)
+        graph = ended_at(graph, outputs) if outputs else graph
         return fix_inputs(graph, constants) if constants else graph
 
 

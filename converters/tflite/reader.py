@@ -17,6 +17,7 @@ import numpy as np
 from edgekit.converters import files
 from edgekit.converters.blame import HINT
 from edgekit.converters.inputs import Bindings
+from edgekit.converters.named_outputs import StoredNode, check_outputs, proposal
 from edgekit.converters.naming import ModelState, named_graph
 from edgekit.converters.semantics.control_flow import branch, loop
 from edgekit.converters.semantics.keras_paths import NamedOperator, layer_paths
@@ -40,6 +41,7 @@ from edgekit.core.reasons import DamageError, reason_of
 from edgekit.core.types import Array, DType, Quant, Type, Value
 
 KEEPS_LOOPS = True
+TAKES_OUTPUTS = True
 HAS_SIGNATURES = True
 # Whose integers a quantized model keeps where the engines differ, and the name of their rules of rounding.
 PROFILES = {"litert": "tfl", "tflm": "tflm"}
@@ -63,9 +65,10 @@ def convert(
     profile: str = "litert",
     signature: str = "",
     max_iterations: int | None = None,
+    outputs: Sequence[str] = (),
 ) -> Graph:
     """Convert a model; `shapes` binds dynamic dimensions, of which only the batch is bound by itself. A
-    `signature` is an entry of the file, by its name."""
+    `signature` is an entry of the file, by its name. The network ends at `outputs`, if there are any."""
     return convert_bytes(
         files.read(model),
         model,
@@ -75,6 +78,7 @@ def convert(
         profile=profile,
         signature=signature,
         max_iterations=max_iterations,
+        outputs=outputs,
     )
 
 
@@ -88,6 +92,7 @@ def convert_bytes(
     profile: str = "litert",
     signature: str = "",
     max_iterations: int | None = None,
+    outputs: Sequence[str] = (),
 ) -> Graph:
     """The same of the content of a file."""
     source = Source(file.name, hashlib.sha256(data).hexdigest(), "tflite")
@@ -96,6 +101,8 @@ def convert_bytes(
     importer = TfliteImporter(
         model, Bindings(shapes or {}, dims or {}, max_iterations), PROFILES[profile], entry
     )
+    if outputs:
+        importer.end_at(outputs)
     return importer.run(name or file.stem, source)
 
 
@@ -162,7 +169,9 @@ class TfliteImporter:
         self.running = {number}  # the subgraphs that are being imported, one in the other
         self.subgraph = graphs[number]
         self.tensors = list(self.subgraph.tables(0))
-        self.builder = Builder(nodes=len(list(self.subgraph.tables(3))))
+        self.operators = dict(enumerate(self.subgraph.tables(3)))  # by number, those that are needed
+        self.inputs, self.exits = self._indices(self.subgraph, 1), self._indices(self.subgraph, 2)
+        self.builder = Builder(nodes=len(self.operators))
         # What each variable tensor is read from, and starts as.
         self.states: dict[int, tuple[str, Value]] = {}
         self.variables = Variables(self.builder)
@@ -171,26 +180,38 @@ class TfliteImporter:
     def run(self, name: str, source: Source) -> Graph:
         scope: dict[int, Tensor] = {}
         inputs = []
-        for i in self._indices(self.subgraph, 1):
+        for i in self.inputs:
             type = self._type(i, input=True)
             scope[i] = Tensor(self.builder, self.builder.input(self._name(i), type))
             inputs.append(scope[i].name)
         self.bindings.check(inputs)
         self._import_all(scope)
-        exits = self._indices(self.subgraph, 2)
-        self._check_once(exits, "outputs of the graph")
-        outputs = [self._output(i, scope) for i in exits]
+        self._check_once(self.exits, "outputs of the graph")
+        outputs = [self._output(i, scope) for i in self.exits]
         memories = [*self._memories(scope), *self.variables.memories(), *self.memories]
         layers = {self._name(i): tensor for i, tensor in scope.items() if i not in self.states}
         return named_graph(self.builder, name, inputs, outputs, layers, self.bindings.noted(source), memories)
 
+    def end_at(self, outputs: Sequence[str]) -> None:
+        """Leave these outputs, and what they, or variables, depend on."""
+        made = {self._name(i): i for op in self.operators.values() for i in self._indices(op, 2) if i >= 0}
+        check_outputs(outputs, made)
+        self.exits = [made[name] for name in outputs]
+        needed = {*self.exits}
+        for number, op in reversed([*self.operators.items()]):
+            if self._code(op) in VARIABLES or not needed.isdisjoint(self._indices(op, 2)):
+                needed.update(self._indices(op, 1))
+            else:
+                del self.operators[number]
+        self.inputs = [i for i in self.inputs if i in needed]
+
     def _import_all(self, scope: dict[int, Tensor]) -> None:
-        operators = list(self.subgraph.tables(3))
+        operators = self.operators.values()
         names = [self._code(op) for op in operators]
         if not all(map(_is_known, names)):
             raise_all(list(self._unsupported()))
         paths = layer_paths([self._named(op, kind) for op, kind in zip(operators, names, strict=True)])
-        for number, (op, kind, path) in enumerate(zip(operators, names, paths, strict=True)):
+        for (number, op), kind, path in zip(self.operators.items(), names, paths, strict=True):
             name = path or f"{_plain(kind)}_{number}"
             self.builder.origin = name
             if kind not in VARIABLES and kind not in CONTROL_FLOW:
@@ -217,17 +238,24 @@ class TfliteImporter:
         """An error for each operator without a handler, in the first graph and in those that it runs."""
         graphs = list(self.model.tables(2))
         left, seen = [self.first], {self.first}
+        hint = "docs/ops.md lists what is supported"
+        if more := proposal(map(self._stored, self.operators.values()), map(self._name, self.inputs)):
+            hint += f"; {more}"
         while left:
             number = left.pop(0)
             place = f" of graph {number}" if number != self.first else ""
-            for i, op in enumerate(graphs[number].tables(3)):
+            operators = self.operators if number == self.number else dict(enumerate(graphs[number].tables(3)))
+            for i, op in operators.items():
                 kind = self._code(op)
                 if not _is_known(kind):
-                    hint = "docs/ops.md lists what is supported"
                     yield EdgeKitError("E0201", f"unsupported op {kind}", f"operator {i}{place}", hint)
                 inner = {graph for graph in _graphs_of(op, kind) if 0 <= graph < len(graphs)} - seen
                 left += sorted(inner)
                 seen |= inner
+
+    def _stored(self, op: Table) -> StoredNode:
+        reads, makes = ([self._name(i) for i in self._indices(op, field) if i >= 0] for field in (1, 2))
+        return StoredNode(reads, makes, _is_known(self._code(op)))
 
     def _import_variable(self, op: Table, kind: str, scope: dict[int, Tensor]) -> None:
         """An operator that handles variables rather than tensors."""

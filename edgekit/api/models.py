@@ -40,6 +40,7 @@ def convert(
     profile: str | None = None,
     signature: str = "",
     max_iterations: int | None = None,
+    outputs: Sequence[str] = (),
     mean: Mapping[str, Numbers] | Numbers | None = None,
     std: Mapping[str, Numbers] | Numbers | None = None,
     raw: Mapping[str, str] | str | None = None,
@@ -50,7 +51,8 @@ def convert(
     `states` names for inputs the outputs that they were in the last run: the library keeps them. `name`
     becomes the prefix of everything in the generated C. `profile` says whose integers a quantized TFLite
     model keeps: those of litert (the default) or of tflm, TFLite Micro; `signature` is one of its entries.
-    `max_iterations` bounds the loops of which the file does not say how often they run at most.
+    `max_iterations` bounds the loops of which the file does not say how often they run at most. The network
+    ends at `outputs`, tensors by the names of the file, instead of its own.
     With `mean` and `std`, a number or one for each channel, the inputs become raw data, and the graph
     computes (raw - mean) / std itself; `raw` is the type of raw data, uint8 by default. All three are for the
     only input, or by name. Weights that the file stores in fewer bytes than float32 stay so, unless
@@ -74,9 +76,11 @@ def convert(
             profile=profile,
             signature=signature,
             max_iterations=max_iterations,
+            outputs=outputs,
         )
         graph = simplify(read_new(path)) if is_new else ek_file.load(path)
-    if (shapes or dims or constants or states or profile or signature or max_iterations) and not is_new:
+    bound = shapes or dims or constants or states or profile or signature or max_iterations or outputs
+    if bound and not is_new:
         fixed: dict[str, object] = {
             "loops are": max_iterations,
             "signature is": signature,
@@ -84,6 +88,7 @@ def convert(
         }
         fixed["inputs are"] = constants
         fixed["states are"] = states
+        fixed["outputs are"] = outputs
         what = next((text for text, given in fixed.items() if given), "shapes are")
         raise EdgeKitError(
             "E0103",

@@ -100,6 +100,10 @@ Signature = Annotated[
         help="Entry point of a model that has several: a TFLite file, a SavedModel, an encoder-decoder.",
     ),
 ]
+Outputs = Annotated[
+    list[str] | None,
+    option("--outputs", group=INPUTS, metavar="NAME,NAME", help="End the network at these tensors."),
+]
 WideWeights = Annotated[
     bool,
     option("--wide-weights", group=INPUTS, help="Widen weights that are stored in 8 or 16 bits to float32."),

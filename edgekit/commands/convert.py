@@ -16,6 +16,7 @@ from edgekit.commands._shared import (
     Mean,
     Model,
     Name,
+    Outputs,
     Raw,
     Shapes,
     Signature,
@@ -46,6 +47,7 @@ def convert(
     wide_weights: WideWeights = False,
     profile: SignatureOption = None,
     signature: Signature = "",
+    outputs: Outputs = None,
     max_iterations: MaxIterations = "",
     mean: Mean = None,
     std: Std = None,
@@ -61,6 +63,7 @@ def convert(
     edgekit convert digits.onnx                     # to digits.ek
     edgekit convert digits.onnx --dim batch=4       # with a dimension that the file leaves open
     edgekit convert digits.onnx --std 16 -o raw.ek  # for bytes from 0 to 16
+    edgekit convert yolo.onnx --outputs boxes,scores  # without the steps after these
     edgekit convert int8.onnx --io int8             # integers in and out, where floats only become integers
     """
     from edgekit import api
@@ -78,6 +81,7 @@ def convert(
         wide_weights=wide_weights,
         profile=profile,
         max_iterations=iterations(max_iterations),
+        outputs=settings.words(outputs),
         name=name,
         **raw_inputs,
     )

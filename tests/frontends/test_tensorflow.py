@@ -142,6 +142,8 @@ def test_only_what_results_depend_on_is_read(tmp_path: Path) -> None:
     check = node("check", "Assert", ["bad", "bad"])
     nodes = [X, node("bad", "StringFormat"), check, node("y", "Neg", ["x", "^check"])]
     assert read.read(written(tmp_path, graph(*nodes))).outputs == ("y",)
+    nodes[-1] = node("y", "Neg", ["x", "^bad"])
+    assert read.read(written(tmp_path, graph(*nodes))).outputs == ("y",)
 
 
 def test_one_part_of_a_split_takes_what_the_others_leave(tmp_path: Path) -> None:
