@@ -76,14 +76,6 @@ _MINDSPORE_WEIGHTS = UnsupportedFormat(
     "a checkpoint of MindSpore, which holds weights without the graph",
     "load it into the net and export that: mindspore.export(net, x, file_name='net', file_format='MINDIR')",
 )
-_KERAS_LAYERS = UnsupportedFormat(
-    "a Keras model without its weights, which are in another file",
-    "save both: model = keras.models.model_from_json(open('net.json').read()); model.load_weights('net.h5'); "
-    "model.save('net.keras')",
-)
-_LAYERS = re.compile(
-    rb'\s*\{\s*("module"\s*:\s*"[\w.]+"\s*,)?\s*"class_name"\s*:\s*"(Functional|Sequential|Model)"'
-)
 # A message of a name and a tensor, which says its shape and type.
 _CHECKPOINT = re.compile(
     rb"\n[\x80-\xff]*[\x00-\x7f]\n.[\w.]+\x12[\x80-\xff]*[\x00-\x7f]\x08.*\x12.(Float|Int|Bool)"
@@ -178,8 +170,6 @@ def _by_names(names: frozenset[str]) -> UnsupportedFormat:
 def _file(head: bytes) -> UnsupportedFormat | None:
     if _CHECKPOINT.match(head):
         return _MINDSPORE_WEIGHTS
-    if _LAYERS.match(head):
-        return _KERAS_LAYERS
     found = (
         unsupported for (at, text), unsupported in _BY_BYTES.items() if head[at : at + len(text)] == text
     )

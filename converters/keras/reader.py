@@ -1,10 +1,11 @@
-"""Keras' .keras archives, and .h5 files of whole models -> Graph, by the handlers of ops.
+"""Keras' .keras archives, .h5 files of whole models, and layers as JSON with weights beside -> Graph.
 
 The configuration says which layers there are; each is known here by the name of its class, and none is run.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -24,14 +25,23 @@ from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph, Source
 
 _CONFIG, _METADATA, _WEIGHTS = "config.json", "metadata.json", "model.weights.h5"
-_NO_GRAPH = "load them into the model, and save that: model.save('net.keras')"
+_NO_GRAPH = (
+    "convert the .json file of its layers, which belongs beside it, or load them into the model "
+    "and save that: model.save('net.keras')"
+)
+# What to_json wrote: the layers of a model.
+_LAYERS = re.compile(
+    rb'\s*\{\s*("module"\s*:\s*"[\w.]+"\s*,)?\s*"class_name"\s*:\s*"(Functional|Sequential|Model)"'
+)
+_BESIDE = (".weights.h5", ".h5", ".hdf5", "_weights.h5")  # what save_weights wrote, after the stem
+_NO_WEIGHTS = "or save both as one: model.load_weights('net.h5'); model.save('net.keras')"
 
 
 def sniff(path: Path, head: bytes) -> bool:
-    """An archive with the three files of Keras, or HDF5 with a model in it."""
+    """An archive with the three files of Keras, HDF5 with a model in it, or the layers of one as JSON."""
     if head.startswith(archive.SIGNATURE):
         return {_CONFIG, _WEIGHTS} <= archive.member_names(path)
-    return head.startswith(SIGNATURE)
+    return head.startswith(SIGNATURE) or _LAYERS.match(head) is not None
 
 
 def convert(
@@ -44,7 +54,10 @@ def convert(
     """Convert a model; `shapes` binds dynamic dimensions, of which only the batch is bound by itself."""
     with reading(model.name):
         raw = files.read(model)
-        file = _whole(model, raw) if raw.startswith(SIGNATURE) else _archive(model)
+        if raw.startswith(SIGNATURE):
+            file = _whole(model, raw)
+        else:
+            file = _layers(model, raw) if _LAYERS.match(raw) else _archive(model)
         return graph_of(file, Bindings(shapes or {}, dims or {}), name or model.stem)
 
 
@@ -74,6 +87,29 @@ def _whole(path: Path, raw: bytes) -> KerasFile:
     source = files.source(path, "keras", raw)
     listed = WeightsByLayer(builder, weights)
     return _file(config, version, listed, source, builder)
+
+
+def _layers(path: Path, raw: bytes) -> KerasFile:
+    """Layers as JSON, with their weights in HDF5 beside them."""
+    config = Record.of(files.parse_json(raw, path.name), path.name)
+    stored = files.read_beside(path, _weights_beside(path), "the file of weights")
+    root, builder = Hdf5(stored, path.name).root, Builder(given=len(stored))
+    listed = root.get("model_weights") or (root if root.texts("layer_names") is not None else None)
+    weights = WeightsByLayer(builder, listed) if listed else WeightGroups(builder, root)
+    source = files.source(path, "keras", raw, stored)
+    version = config.text("keras_version", "3." if "module" in config else "2.")
+    return _file(config, version, weights, source, builder)
+
+
+def _weights_beside(path: Path) -> str:
+    """The file of weights: that of the same name, or the only one in the folder."""
+    names = sorted(each.name for each in path.parent.iterdir() if each.suffix in (".h5", ".hdf5"))
+    own = [path.stem + suffix for suffix in _BESIDE if path.stem + suffix in names]
+    if own or len(names) == 1:
+        return (own or names)[0]
+    what = f"the folder has {len(names)} files of weights" if names else "its weights are in another file"
+    hint = f"call them {path.stem}.weights.h5, {_NO_WEIGHTS}"
+    raise EdgeKitError("E0205", f"{path.name} holds layers without weights: {what}", hint=hint)
 
 
 def _file(config: Record, version: str, weights: Weights, source: Source, builder: Builder) -> KerasFile:

@@ -188,3 +188,43 @@ def test_masks_of_tensorflow_js_are_refused(tmp_path: Path) -> None:
     with pytest.raises(EdgeKitError, match="masks") as caught:
         read.read(path)
     assert caught.value.code == "E0205"
+
+
+LAYERS = RECORDED.with_name("keras_layers.zip")
+
+
+@pytest.mark.parametrize("name", ["older", "newer", "whole"])
+def test_layers_as_json_have_weights_beside(name: str, tmp_path: Path) -> None:
+    """As Keras 2 and Keras 3 save them, and with a whole model whose weights they are."""
+    with zipfile.ZipFile(LAYERS) as stored:
+        stored.extractall(tmp_path)
+    graph = read.read(tmp_path / name / "net.json")
+    with np.load(tmp_path / name / "io.npz") as io:
+        (found,) = simulate.run(graph, {"image": io["x0"]}).values()
+        np.testing.assert_allclose(found, io["y0"], rtol=1e-5)
+
+
+def test_weights_of_layers_as_json_are_found_by_name_or_alone(tmp_path: Path) -> None:
+    with zipfile.ZipFile(LAYERS) as stored:
+        stored.extractall(tmp_path)
+    folder = tmp_path / "newer"
+    first = read.read(folder / "net.json")
+    shutil.copy(tmp_path / "older" / "weights.h5", folder / "another.h5")
+    assert read.read(folder / "net.json") == first
+    (folder / "net.weights.h5").rename(folder / "best.h5")
+    with pytest.raises(EdgeKitError, match="the folder has 2 files of weights") as caught:
+        read.read(folder / "net.json")
+    assert "net.weights.h5" in str(caught.value.hint)
+    (folder / "another.h5").unlink()
+    assert read.read(folder / "net.json").nodes == first.nodes
+    (folder / "net.weights.h5").symlink_to(folder / "best.h5")
+    with pytest.raises(EdgeKitError, match="is a link"):
+        read.read(folder / "net.json")
+
+
+def test_weights_without_layers_say_where_these_belong(tmp_path: Path) -> None:
+    with zipfile.ZipFile(LAYERS) as stored:
+        (tmp_path / "net.h5").write_bytes(stored.read("older/weights.h5"))
+    with pytest.raises(EdgeKitError, match="weights without the model") as caught:
+        read.read(tmp_path / "net.h5")
+    assert ".json" in str(caught.value.hint)

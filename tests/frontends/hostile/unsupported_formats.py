@@ -58,13 +58,13 @@ CASES = {
         "E0206", "mindspore.export", file("net.ckpt", (SAMPLES / "mindspore/net.ckpt").read_bytes())
     ),
     "layers of Keras": Case(
-        "E0206",
-        "a Keras model without its weights",
+        "E0205",
+        "its weights are in another file",
         file("net.json", b'{"class_name": "Functional", "config": {"name": "m", "layers": []}}'),
     ),
     "layers of Keras 3": Case(
-        "E0206",
-        "model.load_weights",
+        "E0205",
+        "net.weights.h5",
         file("net.json", b'{"module": "keras", "class_name": "Sequential", "config": {}}'),
     ),
     "pickle called .pt2": Case("E0404", "torch.export.save", file("net.pt2", pickled(2))),
