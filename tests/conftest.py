@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 from support import hangs, kernel_records, quick, random_cases, time_left, times
 from support.tools import require_module, require_shared
 
@@ -16,6 +17,9 @@ import edgekit
 # Test processes share the cores; threads of numpy's in each of them would wait for each other, ten times as
 # long as they compute. numpy, which is not imported yet, reads this once.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# An example of a few microseconds takes longer than any deadline where the machine does something else.
+settings.register_profile("without deadlines", deadline=None)
+settings.load_profile("without deadlines")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -130,20 +130,17 @@ def smallest_of_all(buffers: list[ArenaBuffer], shifts: list[InplaceShift], belo
     )
 
 
-@settings(deadline=None)
 @given(buffers_of(12, largest=5000))
 def test_live_buffers_lie_apart_and_aligned(buffers: list[ArenaBuffer]) -> None:
     check(plan(buffers, budget=2000), buffers, [])
 
 
-@settings(deadline=None)
 @given(shifted(10))
 def test_shifted_outputs_keep_their_distance(case: tuple[list[ArenaBuffer], list[InplaceShift]]) -> None:
     buffers, shifts = case
     check(plan(buffers, shifts=shifts, budget=2000), buffers, shifts)
 
 
-@settings(deadline=None)
 @given(buffers_of(12))
 def test_a_plan_is_never_larger_than_first_fit(buffers: list[ArenaBuffer]) -> None:
     size = plan(buffers, budget=0).size
@@ -152,7 +149,6 @@ def test_a_plan_is_never_larger_than_first_fit(buffers: list[ArenaBuffer]) -> No
     assert size <= first_fit(sorted(by_birth, key=lambda b: -b.size))
 
 
-@settings(deadline=None)
 @given(buffers_of(6, steps=5))
 def test_small_plans_are_optimal_and_known_to_be(buffers: list[ArenaBuffer]) -> None:
     result = plan(buffers)
@@ -175,7 +171,6 @@ def test_plans_of_seven_buffers_are_optimal(seed: int) -> None:
     assert result.size == smallest_stack(buffers)
 
 
-@settings(deadline=None)
 @given(shifted(4))
 def test_small_shifted_plans_are_optimal_and_known_to_be(
     case: tuple[list[ArenaBuffer], list[InplaceShift]],
@@ -374,7 +369,7 @@ def test_contradictions_are_found(
         plan(buffers, shifts=shifts)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(buffers_of(14))
 def test_a_sweep_keeps_buffers_apart(buffers: list[ArenaBuffer]) -> None:
     best = plan(buffers, budget=2000)
@@ -386,7 +381,7 @@ def test_a_sweep_keeps_buffers_apart(buffers: list[ArenaBuffer]) -> None:
     assert result.size >= best.lower_bound
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(buffers_of(10), st.randoms(use_true_random=False))
 def test_the_bound_of_sums_knows_what_may_overlap(buffers: list[ArenaBuffer], random: Random) -> None:
     pairs = [

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from edgekit.codegen.memory import schedule, schedule_search
@@ -126,7 +126,6 @@ def branches(count: int, length: int, seed: int) -> Case:
     return [*stem, *steps, *join], sizes | ends | {"stem": 40, "y": 1}, frozenset()
 
 
-@settings(deadline=None)
 @given(sharing(6))
 def test_the_peak_is_what_counting_gives(given: tuple[Case, Within]) -> None:
     case, within = given
@@ -134,7 +133,6 @@ def test_the_peak_is_what_counting_gives(given: tuple[Case, Within]) -> None:
     assert found == plain_peak(case, range(len(case[0])), within)
 
 
-@settings(deadline=None)
 @given(sharing(14))
 def test_an_order_is_topological_and_not_worse(given: tuple[Case, Within]) -> None:
     case, within = given
@@ -143,7 +141,6 @@ def test_an_order_is_topological_and_not_worse(given: tuple[Case, Within]) -> No
     assert peak(*case, sequence, within=within) <= peak(*case, within=within)
 
 
-@settings(deadline=None)
 @given(sharing(6))
 def test_small_graphs_get_the_best_order(given: tuple[Case, Within]) -> None:
     case, within = given
@@ -159,7 +156,6 @@ def test_graphs_of_seven_tasks_get_the_best_order(largest: int) -> None:
         assert peak(tasks, sizes, keep, order(tasks, sizes, keep)) == best
 
 
-@settings(deadline=None)
 @given(graphs(14))
 def test_an_order_that_is_good_enough_stays(case: Case) -> None:
     tasks, sizes, keep = case
@@ -295,7 +291,6 @@ def test_a_name_is_made_once_and_before_it_is_read() -> None:
         peak([Task((), ("a",)), Task(("a",), ("b",))], {}, sequence=[1, 0])
 
 
-@settings(deadline=None)
 @given(sharing(14))
 def test_windows_are_topological_and_not_worse(given: tuple[Case, Within]) -> None:
     case, within = given
@@ -307,7 +302,6 @@ def test_windows_are_topological_and_not_worse(given: tuple[Case, Within]) -> No
     assert peak(*case, sequence, within=within) <= peak(*case, within=within)
 
 
-@settings(deadline=None)
 @given(sharing(14))
 def test_windows_keep_count_of_what_is_live(given: tuple[Case, Within]) -> None:
     (tasks, sizes, keep), within = given
@@ -330,7 +324,6 @@ def test_windows_get_a_lower_peak(case: Case, enough: float, monkeypatch: pytest
     assert peak(tasks, sizes, keep, found.sequence) <= enough * peak(tasks, sizes, keep)
 
 
-@settings(deadline=None)
 @given(graphs(9))
 def test_parts_come_one_after_the_other_in_every_order(case: Case) -> None:
     tasks = case[0]

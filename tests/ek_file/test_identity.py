@@ -19,9 +19,7 @@ from edgekit.core.ops import Op, registry
 from edgekit.core.types import DType, Quant, Type, Value, type_of
 
 # tmp_path is one folder for all examples of a test, and every example writes its own file into it.
-same_folder = settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60
-)
+same_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 
 
 # Identity
@@ -74,7 +72,7 @@ def through_bytes(op: Op) -> Op:
 
 
 @pytest.mark.parametrize("cls", registry().values(), ids=registry().keys())
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(data=st.data())
 def test_every_operator_keeps_its_attributes(cls: type[Op], data: st.DataObject) -> None:
     op = data.draw(any_graphs.records(cls))
@@ -113,7 +111,7 @@ def with_probe(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("with_probe")
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(op=any_graphs.records(Probe))
 def test_every_kind_of_attribute_is_kept(op: Any) -> None:
     assert repr(through_bytes(op)) == repr(op)

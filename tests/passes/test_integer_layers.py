@@ -442,7 +442,7 @@ def test_random_networks_are_off_by_what_is_rounded(seed: int) -> None:
 # Grids
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(seed=st.integers(0, 10**6), most=st.integers(1, 127), n=st.integers(1, 40))
 def test_rows_that_were_bytes_are_found(seed: int, most: int, n: int) -> None:
     rng = np.random.default_rng(seed)
@@ -461,7 +461,7 @@ def test_the_least_byte_is_taken() -> None:
     assert rows_on_grid(np.asarray([[-127, 128, 1]], np.float32) * np.float32(0.3)) is None
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(seed=st.integers(0, 10**6), zero=st.integers(-128, 127))
 def test_tensors_that_were_bytes_are_found(seed: int, zero: int) -> None:
     rng = np.random.default_rng(seed)

@@ -108,7 +108,7 @@ def test_no_choice_tells_c_from_the_simulator(family: Family, machines: Machines
     """The same families, where hypothesis chooses, and finds the least case that fails."""
     machine = machines("gcc")
 
-    @settings(max_examples=len(random_cases.same(20)), deadline=None, derandomize=True, database=None)
+    @settings(max_examples=len(random_cases.same(20)), derandomize=True, database=None)
     @given(st.data())
     def check(data: st.DataObject) -> None:
         bench = Bench(RandomRun(data.draw))

@@ -42,7 +42,7 @@ def quality(graph: Graph, made: Graph, text: dict[str, Array]) -> float:
     return sqnr([ours], [theirs])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.sampled_from([DType.S4, DType.S8]),
     st.integers(1, 5),
