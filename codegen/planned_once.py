@@ -9,13 +9,18 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any, Literal, TypeVar
 
 _T = TypeVar("_T")
 _What = Literal["layer", "calls", "loop"]
 
 # Steps of what is computed, about a comparison of two buffers each: a third of a microsecond of Python.
-_STEPS = {"layer": 1_000, "calls": 5_000, "loop": 1_100}
+_STEPS = {"layer": 1_000, "calls": 5_000, "loop": 1_300}
+
+
+class TooManyStepsError(Exception):
+    """Plans have taken more steps than they may: the one that is being made is given up."""
 
 
 @dataclass
@@ -23,8 +28,15 @@ class Planned:
     """What several plans know, and the steps that they took."""
 
     steps: float = 0.0
+    most: float = inf  # steps that they may take
     known: dict[tuple[Hashable, ...], tuple[Sequence[object], Any]] = field(default_factory=dict)
     peak: int | None = None  # of layers as loops over rows, as the plan before found it
+
+    def spend(self, steps: float) -> None:
+        """Count what is computed."""
+        self.steps += steps
+        if self.steps > self.most:
+            raise TooManyStepsError
 
 
 _PLANNED: ContextVar[Planned | None] = ContextVar("_PLANNED", default=None)
@@ -52,7 +64,7 @@ def once(what: _What, objects: Sequence[object], make: Callable[[], _T], *more: 
         return make()
     key = (what, *map(id, objects), *more)
     if key not in planned.known:
-        planned.steps += _STEPS[what]
+        planned.spend(_STEPS[what])
         planned.known[key] = objects, make()  # with the objects, so that no others get their addresses
     made: _T = planned.known[key][1]
     return made

@@ -21,8 +21,8 @@ from edgekit.core.target import Target
 _TRIES = 8
 # The factor from one limit of memory to the next, for the list of tradeoffs.
 _STEP = 0.7
-# Steps of planning the memory of a layer in loops, beside the search for an arena: planned_once.py.
-_STEPS = 6_000
+# Steps of a plan with loops, for each pair of layers, beside the search for an arena: planned_once.py.
+_STEPS = 130
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ class RowPlanner:
         return plan, memory
 
     def _memory(self, plan: RowPlan) -> MemoryPlan:
-        planned().steps += _STEPS * len(plan.layers)
+        planned().spend(_STEPS * len(plan.layers) ** 2)
         return assign(self.graph, plan.layers, self.target.align, self.ports)
 
     def _on_whole_tensors(self) -> tuple[MemoryPlan, RowGain]:

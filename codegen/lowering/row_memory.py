@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 
 @dataclass(frozen=True)
@@ -53,25 +54,27 @@ def passing_bytes(items: Sequence[PassingBytes], rings: Sequence[NewestRows], la
         if left < item.bytes:
             held[k].append(item)
         if left:
-            apart.append(replace(item, bytes=left))
+            apart.append(item if left == item.bytes else replace(item, bytes=left))
+    peaks = _bytes_at(apart, layers)
     # One ring can be the topmost one: what is apart then begins in it where it is free.
     tops = zip(rings, held, strict=True)
-    peaks = (_peak(apart, layers, rows, others) for rows, others in tops)
-    return min(peaks, default=_peak(apart, layers))
+    return min([max(peaks, default=0), *(_peak(peaks, apart, rows, others) for rows, others in tops)])
+
+
+def _bytes_at(items: Iterable[PassingBytes], layers: int) -> list[int]:
+    """What is in use at each layer."""
+    changes = [0] * (layers + 1)
+    for item in items:
+        changes[item.first] += item.bytes
+        changes[min(item.last + 1, layers)] -= item.bytes
+    return list(accumulate(changes[:layers]))
 
 
 def _peak(
-    apart: Sequence[PassingBytes],
-    layers: int,
-    top: NewestRows | None = None,
-    held: Sequence[PassingBytes] = (),
+    peaks: Sequence[int], apart: Sequence[PassingBytes], top: NewestRows, held: Sequence[PassingBytes]
 ) -> int:
-    peak = 0
-    for at in range(layers):
-        here = [item for item in apart if item.meets(at, at)]
-        total = sum(item.bytes for item in here)
-        if top and not any(item.meets(at, at) for item in held):
-            inside = (item.bytes for item in here if not item.meets(top.first, top.last))
-            total -= min(top.bytes, sum(inside))
-        peak = max(peak, total)
-    return peak
+    """Of the layers, with a ring as the topmost one."""
+    inside = _bytes_at((item for item in apart if not item.meets(top.first, top.last)), len(peaks))
+    for item in held:
+        inside[item.first : item.last + 1] = [0] * len(inside[item.first : item.last + 1])
+    return max((total - min(top.bytes, free) for total, free in zip(peaks, inside, strict=True)), default=0)

@@ -107,7 +107,7 @@ def plan(
         for member, offset in zip(problem.members, layout.offsets, strict=True):
             offsets[member] = offset
     found = {buffer.name: offsets[i] for i, buffer in enumerate(buffers)}
-    planned().steps += budget - left
+    planned().spend(budget - left)
     return ArenaPlan(found, size, proven, int(budget - left))
 
 

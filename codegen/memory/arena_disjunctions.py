@@ -87,13 +87,13 @@ class _Directions:
 
     def _open_pair(self) -> int | None:
         """The pair with the least room that overlaps where every buffer is as low as it can be."""
-        low, found, least = self.low, None, inf
+        low, high, found, least = self.low, self.high, None, inf
         self.meter.left -= len(self.pairs) / 4
         for pair, direction in enumerate(self.below):
             if not direction:
                 (i, j), (gap, other) = self.pairs[pair], self.gaps[pair]
                 if low[i] + gap > low[j] and low[j] + other > low[i]:
-                    room = (sum(self._slacks(pair)) + 1) / self.failures[pair]
+                    room = (high[i] + high[j] - low[i] - low[j] - gap - other + 1) / self.failures[pair]
                     if room < least:
                         found, least = pair, room
         return found

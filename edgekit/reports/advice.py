@@ -16,8 +16,9 @@ from edgekit.core.ops.quantize import Dequantize
 from edgekit.core.ops.softmax import Softmax
 from edgekit.core.quality import decibels
 from edgekit.core.target import Target
+from edgekit.reports.changed_layers import Kind, Wanted
 from edgekit.reports.pages import percent, short_size
-from edgekit.reports.what_if import Change, Kind, Wanted
+from edgekit.reports.what_if import Change
 
 _MOST = 3  # layers of a list
 _BETTER_DB = 6.0  # what a command asks for more: half of the noise in amplitude

@@ -12,6 +12,7 @@ from support.tools import ROOT
 from edgekit import Graph, convert, quantize_model, run
 from edgekit.codegen.library_map import library_map
 from edgekit.codegen.lowering import compact_weights
+from edgekit.codegen.planned_once import Planned
 from edgekit.codegen.program import compile_graph
 from edgekit.core import target
 from edgekit.core.ir import MeasuredTensor
@@ -21,7 +22,8 @@ from edgekit.core.passes.simplify import simplify
 from edgekit.core.types import DType, Value
 from edgekit.quantize.pruning.groups import Network
 from edgekit.reports.advice import advice, in_words, left_out, rankings, verdict, wanted
-from edgekit.reports.what_if import VARIANTS, Change, Kind, Wanted, changes
+from edgekit.reports.changed_layers import VARIANTS, Kind, Wanted
+from edgekit.reports.what_if import Change, changes
 
 DIGITS = ROOT / "examples" / "digits"
 M4 = target.load("cortex-m4")
@@ -60,8 +62,8 @@ def weights(graph: Graph, result: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def variant(graph: Graph, result: str, kind: Kind) -> Graph:
-    ((_, made),) = VARIANTS[kind](Network.of(graph), result, M4)
-    return made
+    ((_, make),) = VARIANTS[kind](Network.of(graph), result, M4)
+    return make()
 
 
 def test_half_of_the_channels_is_half_of_the_weights_that_they_have(floats: Graph) -> None:
@@ -297,7 +299,9 @@ def test_the_most_useful_changes_come_first(integers: Graph) -> None:
     firsts = [found.layers[ranking.layers()[0]].results[-1] for ranking in lists]
     assert [result for result, _ in asked[: 2 * len(lists)]] == [name for name in firsts for _ in range(2)]
     whole, none = (changes(graph, M4, asked, share=share) for share in (math.inf, 0.0))
-    assert (len(none), none.left_out) == (0, len({*asked}))
+    possible = {id(change) for change in whole.values()}  # layers that lose channels together share a change
+    assert (len(none), none.left_out) == (0, len(possible))
+    assert len(possible) < len({*asked})
     assert whole.left_out == 0
     before = 0
     for share in (0.05, 0.1, 0.5):
@@ -316,6 +320,30 @@ def test_a_share_is_counted_in_steps(integers: Graph) -> None:
     first, again = (changes(integers, tight, asked, share=0.1) for _ in range(2))
     assert 0 < first.left_out < len(asked)
     assert (again, again.left_out) == (first, first.left_out)
+
+
+def test_a_change_that_takes_more_than_its_share_is_given_up(
+    integers: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever it was expected to take: when the steps are spent, nothing but the last of them is over."""
+    spent: list[tuple[Planned, float]] = []
+    spend = Planned.spend
+
+    def counted(self: Planned, steps: float) -> None:
+        spent.append((self, steps))
+        spend(self, steps)
+
+    monkeypatch.setattr(Planned, "spend", counted)
+    asked: list[Wanted] = [(layers(integers)[1], "float"), (layers(integers)[1], "half")]
+    given_up = 0
+    for share in np.linspace(0.04, 0.2, 17):
+        found = changes(integers, replace(M4, least_ram=True), asked, share=float(share))
+        assert len(found) + found.left_out == 2
+        planned, last = spent[-1]
+        assert planned.steps - last <= planned.most
+        given_up += planned.steps > planned.most
+    assert given_up > 0
+    assert len(found) == 2
 
 
 def test_what_is_left_out_in_words() -> None:
