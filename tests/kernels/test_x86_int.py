@@ -9,7 +9,7 @@ from support import integer_families as families
 from support import rivals
 from support.board_families import long_slopes
 from support.integer_bench import Bench, Family, Seeded
-from support.more_integer_families import wide_matrices
+from support.more_integer_families import batches_of_matrices, dilated_convolutions, wide_matrices
 from support.tools import require_shared
 from support.x86 import SANITIZED, called, check, drive, load
 
@@ -113,6 +113,9 @@ FAMILIES: tuple[Family, ...] = (
     long_slopes,
     wide_groups,
     wide_groups,
+    dilated_convolutions,
+    dilated_convolutions,
+    batches_of_matrices,
 )
 
 

@@ -6,6 +6,7 @@ from support.integer_bench import Bench, Family
 from edgekit.core.ops import Op
 from edgekit.core.ops.activations import PRelu
 from edgekit.core.ops.arithmetic import Max, Min
+from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.conv_transpose2d import ConvTranspose2d
 from edgekit.core.ops.layer_norm import LayerNorm, RmsNorm
 from edgekit.core.ops.logic import Where
@@ -65,6 +66,23 @@ def wide_matrices(b: Bench) -> None:
     turned = b.pick(((), (0, 2, 1)))
     right = (columns, inner) if turned else (inner, columns)
     b.result(MatMul((), turned), b.input(2, rows, inner), b.input(b.size(2), *right), quant=b.quant())
+
+
+def dilated_convolutions(b: Bench) -> None:
+    """Of one group and of several, with strides that dilations divide, and others."""
+    groups, kernel, dilations = b.size(3), b.pick(((1, 3), (3, 3), (2, 5))), (b.size(2), 1 + b.size(4))
+    height, width = (1 + (n - 1) * dilation for n, dilation in zip(kernel, dilations, strict=True))
+    x = b.input(b.size(2), height + b.size(4), width + b.size(20), groups * b.size(20))
+    w, bias = b.weights(DType.S8, groups * b.size(40), *kernel, b.builder.type(x).shape[3] // groups)
+    pads = b.size(2) - 1, b.size(6) - 1, b.size(2) - 1, b.size(6) - 1
+    op = Conv2d((b.size(2), b.size(4)), pads, dilations, groups, *b.limits())
+    b.result(op, x, w, bias, quant=b.quant(0, 6))
+
+
+def batches_of_matrices(b: Bench) -> None:
+    """Products whose right matrices differ by batch: they are no dense layers."""
+    rows, inner, columns = b.size(20), b.width(), b.width()
+    b.result(MatMul(), b.input(2, rows, inner), b.input(2, inner, columns), quant=b.quant())
 
 
 def norms(b: Bench) -> None:
