@@ -13,7 +13,12 @@ from support.board_families import long_slopes
 from support.edge_families import long_lines
 from support.generated import written
 from support.integer_bench import Bench, Family, Seeded
-from support.more_integer_families import batches_of_matrices, dilated_convolutions, wide_matrices
+from support.more_integer_families import (
+    batches_of_matrices,
+    dilated_convolutions,
+    softmaxes_by_rule_e,
+    wide_matrices,
+)
 from support.tools import require, require_module, require_shared
 
 from edgekit.codegen.compilation import toolchain, wasm
@@ -117,6 +122,7 @@ FAMILIES: tuple[Family, ...] = (
     dilated_convolutions,
     dilated_convolutions,
     batches_of_matrices,
+    softmaxes_by_rule_e,
 )
 
 
@@ -162,7 +168,9 @@ def test_integers_of_any_shape(name: str, optimize: Optimize, tmp_path: Path) ->
     variants = ("_one_scale",) if isa == "relaxed" else ("_one_scale", "_winograd")
     assert all(any(f.endswith(f"{v}__{isa}") for f in kernels(program)) for v in variants), kernels(program)
     assert any("_groups" in f for f in kernels(program)), kernels(program)
-    assert {"matmul", "prelu"} <= {f.split("_")[0] for f in kernels(program) if f.endswith("__wasm")}
+    assert {"matmul", "prelu", "softmax"} <= {
+        f.split("_")[0] for f in kernels(program) if f.endswith("__wasm")
+    }
     check(program, drive(program, tmp_path, optimize), [bench.inputs])
 
 

@@ -9,7 +9,12 @@ from support import integer_families as families
 from support import rivals
 from support.board_families import long_slopes
 from support.integer_bench import Bench, Family, Seeded
-from support.more_integer_families import batches_of_matrices, dilated_convolutions, wide_matrices
+from support.more_integer_families import (
+    batches_of_matrices,
+    dilated_convolutions,
+    softmaxes_by_rule_e,
+    wide_matrices,
+)
 from support.tools import require_shared
 from support.x86 import SANITIZED, called, check, drive, load
 
@@ -116,6 +121,7 @@ FAMILIES: tuple[Family, ...] = (
     dilated_convolutions,
     dilated_convolutions,
     batches_of_matrices,
+    softmaxes_by_rule_e,
 )
 
 
@@ -144,7 +150,7 @@ def test_integers_of_any_shape(name: str, way: str, tmp_path: Path, monkeypatch:
     with rivals.in_turns():
         program = compile_graph(bench.graph(), target)
     functions = called(program)
-    assert {"matmul", "prelu", "table"} <= {function.split("_")[1] for function in functions}
+    assert {"matmul", "prelu", "softmax", "table"} <= {function.split("_")[1] for function in functions}
     assert any(function.startswith("ek_conv2d_s8") and "_groups" in function for function in functions)
     check(program, drive(program, tmp_path, optimize, level), [bench.inputs])
 

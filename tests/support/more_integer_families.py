@@ -15,6 +15,7 @@ from edgekit.core.ops.pool2d import Pool2d
 from edgekit.core.ops.recurrent import Gru, Lstm, Recurrent, Rnn
 from edgekit.core.ops.reduce import Reduce
 from edgekit.core.ops.resample import Resample
+from edgekit.core.ops.softmax import Softmax
 from edgekit.core.types import Array, DType, Quant
 
 
@@ -83,6 +84,12 @@ def batches_of_matrices(b: Bench) -> None:
     """Products whose right matrices differ by batch: they are no dense layers."""
     rows, inner, columns = b.size(20), b.width(), b.width()
     b.result(MatMul(), b.input(2, rows, inner), b.input(2, inner, columns), quant=b.quant())
+
+
+def softmaxes_by_rule_e(b: Bench) -> None:
+    """The others have the arithmetic of TFLite."""
+    x = b.input(b.size(3), b.pick((b.width(), b.size(300))))
+    b.result(Softmax(), x, quant=Quant((1 / 256,), (-128,), None, "E"))
 
 
 def norms(b: Bench) -> None:
