@@ -13,12 +13,21 @@ from math import inf
 
 from edgekit.core.ir import Graph
 from edgekit.core.progress import Milestone, Progress
+from edgekit.quantize import reserves
 from edgekit.quantize.calibrated import Calibrated
-from edgekit.quantize.calibration.calibration_samples import CalibrationSamples, observed
+from edgekit.quantize.calibration.calibrated_tensors import HEADROOM
+from edgekit.quantize.calibration.calibration_samples import CalibrationSamples
 from edgekit.quantize.calibration.cross_fit import CrossFit, CrossTrial, Form
-from edgekit.quantize.calibration.observe import Statistics
+from edgekit.quantize.calibration.observe import RANGES, Statistics
 from edgekit.quantize.calibration.range_search import PATIENCE, RangeChoice, choose, singles, work
-from edgekit.quantize.calibration.search_budget import INTEGER, SearchBudget, pass_work
+from edgekit.quantize.calibration.search_budget import (
+    INTEGER,
+    SearchBudget,
+    graph_work,
+    observing_work,
+    pass_work,
+)
+from edgekit.quantize.measure import CHANCE_DB
 from edgekit.quantize.mixed_precision.mixed_range_concat import MixedRangeConcats
 from edgekit.quantize.preparation.equalize import equalize, pairs
 from edgekit.quantize.preparation.input_normalization import normalized_inputs
@@ -41,9 +50,11 @@ _COMPARED_SHARE, _FINALISTS_SHARE, _OTHERS_SHARE = 0.2, 0.15, 0.35
 def with_best_ranges(known: Calibrated, fit: CrossFit, budget: SearchBudget) -> Calibrated:
     """The same with ranges chosen for each tensor, and with normalized inputs and equalized channels where
     that is better; or a single method where none of that is, or with effort `quick`."""
-    search = SearchBudget(_SEARCH_SHARE * budget.limit, min(budget.spent, _OTHERS_SHARE * budget.limit))
+    search = budget.part(_SEARCH_SHARE * budget.limit - min(budget.spent, _OTHERS_SHARE * budget.limit))
     few = fit.on_some(_affordable(fit, search), search, keeps_all=True)
-    tried = singles(few, known.progress)
+    tried = singles(few, known.progress, RANGES)
+    _reserve_formats(known, few, tried)
+    tried = singles(few, known.progress, HEADROOM, tried)
     rivals = list(tried.values())
     others = [known.by(rival.methods, fit) for rival in rivals[:_RIVALS]]
     is_quick = known.settings.effort == "quick"
@@ -59,24 +70,35 @@ def with_best_ranges(known: Calibrated, fit: CrossFit, budget: SearchBudget) -> 
     if is_noisy and _finalists(fit) < _FINALISTS:  # better formats will do more in the time that there is
         search.limit *= _NOISY_SHARE
         others = others[:1]
-    plain = _Start(known.graph, known.seen.together(), few, rivals[0], [*tried][:_RIVALS])
+    plain = _Start(known.graph, known.seen, few, rivals[0], [*tried][:_RIVALS])
     start, choice = _searched(known, plain)
-    budget.spent = max(budget.spent, search.spent)
     chosen = known.by(choice.methods, fit)
     if start.graph is not known.graph:
-        measure, seen = known.measure.of_graph(start.graph, start.fit.concats), known.seen.again(start.graph)
-        chosen = Calibrated.of(seen, measure, choice.methods, known.settings, known.progress)
+        measure = known.measure.of_graph(start.graph, start.fit.concats)
+        chosen = Calibrated.of(start.seen, measure, choice.methods, known.settings, known.progress)
         chosen = replace(chosen, fit=start.fit.measured_like(fit))
     is_single = any(start.graph is known.graph and choice.methods == other.methods for other in others)
     return _best(others if is_single else [chosen, *others], known.progress)
 
 
+def _reserve_formats(known: Calibrated, few: CrossFit, tried: Mapping[str, RangeChoice]) -> None:
+    """Leave a part of the budget for better formats, where the best method so far makes these likely."""
+    quality = few.worst(next(iter(tried.values())).trial)[0]
+    if known.settings.is_mixed_by_need and quality < LEAST_SQNR + CHANCE_DB:
+        is_likely = quality < LEAST_SQNR
+        known.measure.budget.reserved += reserves.better_formats(known.measure, is_likely=is_likely)
+
+
 def _best(candidates: Sequence[Calibrated], progress: Progress) -> Calibrated:
     """The one with the least noise at the worst output, biases corrected."""
-    ranked = []
+    if len(candidates) == 1:
+        return candidates[0]
+    ranked: list[tuple[tuple[float, float], CrossTrial, Calibrated]] = []
     for number, candidate in enumerate(candidates, 1):
         progress(f"comparing on all samples, {number} of {len(candidates)}")
         assert candidate.fit is not None
+        if ranked and not candidate.fit.budget.left:
+            break
         trial = candidate.fit.trial(candidate.methods)
         ranked.append((_quality(candidate.fit, trial), trial, candidate))
     ranked.sort(key=lambda entry: entry[0], reverse=True)
@@ -121,7 +143,7 @@ class _Start:
     """A form of the graph, and the best single method for its ranges."""
 
     graph: Graph
-    statistics: Mapping[str, Statistics]
+    seen: CalibrationSamples
     fit: CrossFit
     choice: RangeChoice
     methods: Sequence[str]  # that are worth a trial in another form
@@ -136,35 +158,44 @@ class _Start:
         """Where the worst output is alike, the others decide."""
         return _quality(self.fit, self.choice.trial)
 
-    def other(
-        self, form: Form, seen: CalibrationSamples, concats: MixedRangeConcats, progress: Progress
-    ) -> _Start:
-        """Of another form."""
-        graph = form(self.graph, self.statistics)
-        samples = [*seen.kept, *seen.held] if seen.held_count else seen.kept
-        self.fit.budget.spent += 2 * len(samples) * pass_work(graph)
-        fit = self.fit.reshaped(form, concats, seen.batch_size)
+    def other(self, form: Form, concats: MixedRangeConcats, progress: Progress) -> _Start:
+        """Of another form; the same where there is no time for it."""
+        if self.fit.budget.left < self._work_of_other:
+            return self
+        graph = form(self.graph, self.seen.together())
+        fit = self.fit.reshaped(form, concats, self.seen.batch_size)
+        seen = self.seen.again(graph)
+        self.fit.budget.pay(observing_work(graph, seen.in_memory, seen.batch_size))
         best = next(iter(singles(fit, progress, self.methods).values()))
-        return _Start(graph, observed(graph, samples, seen.batch_size), fit, best, self.methods)
+        return _Start(graph, seen, fit, best, self.methods)
+
+    @property
+    def _work_of_other(self) -> float:
+        """What another form takes: to look at samples twice, trials, and the floats of what judges it."""
+        seen, graph, count = self.seen, self.graph, self.fit.samples
+        trial = INTEGER * count * pass_work(graph) + len(self.fit.halves) * graph_work(graph)
+        floats = (count + 2 * seen.in_memory) * pass_work(graph)
+        looks = 2 * observing_work(graph, seen.in_memory, seen.batch_size)
+        return looks + len(self.methods) * trial + floats
 
 
 def _searched(known: Calibrated, start: _Start) -> tuple[_Start, RangeChoice]:
     """The form of the graph, and the methods that trials found for its tensors."""
-    graph, seen, progress = known.graph, known.seen, known.progress
+    graph, progress = known.graph, known.progress
     is_float = known.settings.io == "float"
-    flat, real = normalized_inputs(graph, start.statistics) if is_float else (graph, frozenset[str]())
+    flat, real = normalized_inputs(graph, start.seen.together()) if is_float else (graph, frozenset[str]())
     if real:
         progress("normalizing inputs")
         concats = replace(start.fit.concats, real=start.fit.concats.real | real)
-        better = start.other(lambda _graph, _statistics: flat, seen, concats, progress)
+        better = start.other(lambda _graph, _statistics: flat, concats, progress)
         if better.worst > start.worst + _WORTH_FLOATS_DB:
             start = better
-    start = _with_equalized_channels(start, seen, progress)
+    start = _with_equalized_channels(start, progress)
     patience = inf if known.settings.effort == "high" else PATIENCE
     return start, choose(start.fit, start.choice, progress, patience)
 
 
-def _with_equalized_channels(start: _Start, seen: CalibrationSamples, progress: Progress) -> _Start:
+def _with_equalized_channels(start: _Start, progress: Progress) -> _Start:
     """The same, or the form with equalized channels that is better."""
     found = pairs(start.graph)
     best = start
@@ -173,7 +204,7 @@ def _with_equalized_channels(start: _Start, seen: CalibrationSamples, progress: 
             continue
         progress("equalizing channels" + ", with norms for layers and for residuals" * norms_twice)
         form = partial(_equalized, norms_twice=norms_twice)
-        better = start.other(form, seen, start.fit.concats, progress)
+        better = start.other(form, start.fit.concats, progress)
         if better.quality > best.quality and (not norms_twice or better.worst > best.worst + _WORTH_NORMS_DB):
             best = better
     return best
@@ -186,4 +217,5 @@ def _equalized(graph: Graph, statistics: Mapping[str, Statistics], *, norms_twic
 
 def _affordable(fit: CrossFit, budget: SearchBudget) -> int:
     """How many of the samples the trials of all methods for all tensors can run on."""
-    return max(int(budget.left / max(work(fit, 1), 1)), _MIN_SAMPLES)
+    fixed = work(fit, 0)
+    return max(int((budget.left - fixed) / max(work(fit, 1) - fixed, 1)), _MIN_SAMPLES)

@@ -22,7 +22,7 @@ from edgekit.quantize.rounding.bias_correction import ExactMeans
 from edgekit.quantize.rounding.refinement import exact_means, refined
 from edgekit.quantize.settings import Settings
 
-_UNSEEN_SHARE = 0.05  # of the budget, for what samples show that give no ranges
+UNSEEN_SHARE = 0.05  # of the budget, for what samples show that give no ranges
 _UNSEEN_WORK = 3.0  # float passes: one of the float graph, and one of integers, twice as long
 
 
@@ -67,7 +67,7 @@ class Calibrated:
     ) -> Calibrated:
         graph = measure.graph
         given = given_formats(graph, settings)
-        tensors = CalibratedTensors.of(graph, seen.together(), given, measure.concats)
+        tensors = CalibratedTensors.of(graph, seen.together(), given, measure.concats, measure.budget)
         return Calibrated(graph, seen, measure, methods, tensors, settings, progress)
 
     def by(self, methods: Mapping[str, str], fit: CrossFit) -> Calibrated:
@@ -83,7 +83,7 @@ class Calibrated:
         if not self.seen.held_count:
             return Unseen()
         budget = self.measure.budget
-        count = budget.samples(_UNSEEN_SHARE, _UNSEEN_WORK * pass_work(self.graph), most, 4)
+        count = budget.samples(UNSEEN_SHARE, _UNSEEN_WORK * pass_work(self.graph), most, 4)
         fit = self._crossed(count).on_some(count, budget)
         trial = fit.trial(self.methods, formats=self._with_wide(formats))
         return Unseen(fit.worst(trial)[0], *fit.surely(trial))
@@ -94,7 +94,7 @@ class Calibrated:
             return self
         count = 2 * len(self.measure.samples)
         fit = self._crossed(
-            self.measure.budget.samples(_UNSEEN_SHARE, _UNSEEN_WORK * pass_work(self.graph), count, 8)
+            self.measure.budget.samples(UNSEEN_SHARE, _UNSEEN_WORK * pass_work(self.graph), count, 8)
         )
         pairs = zip(fit.halves, fit.trial(self.methods), strict=True)
         half, _ = min(pairs, key=lambda pair: pair[0].measure.worst(pair[1])[0])

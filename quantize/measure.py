@@ -22,13 +22,19 @@ from edgekit.core.types import Array, Type
 from edgekit.quantize.calibration.observe import student
 from edgekit.quantize.calibration.sample_batches import Sample, SampleBatch, stacks
 from edgekit.quantize.calibration.scales import clipped, tied
-from edgekit.quantize.calibration.search_budget import SearchBudget, float_work, integer_work, node_work
+from edgekit.quantize.calibration.search_budget import (
+    SearchBudget,
+    float_work,
+    graph_work,
+    integer_work,
+    node_work,
+)
 from edgekit.quantize.integers.int8 import Quantized
 from edgekit.quantize.mixed_precision.mixed_range_concat import NO_MIXED_RANGE, MixedRangeConcats
 
 T = TypeVar("T")  # a trial
 _SURE = 1.64  # standard errors: chance explains more in one of twenty cases
-_CHANCE_DB = 6.0  # beyond what is wanted, at most, where few samples have most of the signal or of the noise
+CHANCE_DB = 6.0  # beyond what is wanted, at most, where few samples have most of the signal or of the noise
 _LEAST_FREEDOM = 0.5  # with less, one sample has nearly all of the signal, and nothing is known of others
 
 
@@ -77,7 +83,7 @@ def _sure_ratio(signals: Array, noises: Array) -> float:
 
 def with_chance(wanted: float, measured: float, surely: float) -> float:
     """Signal to noise: more than is wanted where other samples have surely less than those measured."""
-    return wanted if math.isnan(surely) else wanted + min(max(measured - surely, 0.0), _CHANCE_DB)
+    return wanted if math.isnan(surely) else wanted + min(max(measured - surely, 0.0), CHANCE_DB)
 
 
 def _mean_noise(ratios: Sequence[float]) -> float:
@@ -210,12 +216,14 @@ class Measure(OutputQuality[Trial]):
         return self._floats(None)
 
     def _floats(self, only: Set[str] | None) -> list[dict[str, Array]]:
+        self.pay_floats(self.work)
         return _run(self.graph, self.stacks, [stack.values for stack in self.stacks], only)
 
     def trial(self, quantized: Quantized, before: Trial | None = None) -> Trial:
         """Run an int8 graph; values that it has in common with an earlier one are taken over, where they are
         kept."""
         graph = quantized.graph
+        self.budget.pay(graph_work(graph))
         work = {made: self.work[name] for name, made in quantized.names.items() if name in self.work}
         if before is None or self.only is not None:
             self._pay(work, [name for node in graph.nodes for name in node.outputs[:1]])
@@ -281,9 +289,14 @@ class Measure(OutputQuality[Trial]):
         """On the same samples, of another form of the graph."""
         return Measure(graph, self.samples, concats, batch_size=self.batch_size, budget=self.budget)
 
+    def trial_work(self) -> float:
+        """What a trial of all layers takes, about."""
+        nodes, count, batches = len(self.graph.nodes), len(self.samples), len(self.stacks)
+        return integer_work(sum(self.work.values()), count, batches, nodes) + graph_work(self.graph)
+
     def _pay(self, work: Mapping[str, int], computed: Iterable[str]) -> None:
         count, batches = len(self.samples), len(self.stacks)
-        self.budget.spent += sum(integer_work(work.get(name, 0), count, batches) for name in computed)
+        self.budget.pay(sum(integer_work(work.get(name, 0), count, batches) for name in computed))
 
     def _given(self, graph: Graph, stack: SampleBatch) -> Sample:
         """The samples as the inputs of the int8 graph, which are floats here."""
@@ -315,7 +328,7 @@ class Measure(OutputQuality[Trial]):
     def pay_floats(self, computed: Iterable[str]) -> None:
         """For results that were computed again in floats."""
         count, batches = len(self.samples), len(self.stacks)
-        self.budget.spent += sum(float_work(self.work.get(name, 0), count, batches) for name in computed)
+        self.budget.pay(sum(float_work(self.work.get(name, 0), count, batches) for name in computed))
 
 
 def _run(

@@ -13,7 +13,7 @@ from edgekit.core.passes.channels import dead_channels
 from edgekit.core.progress import Progress
 from edgekit.core.simulate import check_work
 from edgekit.core.types import Array
-from edgekit.quantize import streams
+from edgekit.quantize import reserves, streams
 from edgekit.quantize.auto_ranges import compared_samples, with_best_ranges
 from edgekit.quantize.calibrated import Calibrated, Unseen, given_formats
 from edgekit.quantize.calibration.calibration_samples import CalibrationSamples, held_out
@@ -28,7 +28,7 @@ from edgekit.quantize.calibration.calibration_warnings import (
 from edgekit.quantize.calibration.cross_fit import CrossFit
 from edgekit.quantize.calibration.heavy_tails import clipped
 from edgekit.quantize.calibration.sample_batches import Sample
-from edgekit.quantize.calibration.search_budget import SearchBudget, pass_work
+from edgekit.quantize.calibration.search_budget import SearchBudget, observing_work
 from edgekit.quantize.gate import Judge
 from edgekit.quantize.integers.int8 import Quantized
 from edgekit.quantize.integers.integer_io import bring_integers_out
@@ -41,6 +41,7 @@ from edgekit.quantize.mixed_precision.noise_search import NoiseSearch
 from edgekit.quantize.outcome import Quantization, QuantizedLayer, describe, mixed_precision, with_measured
 from edgekit.quantize.preparation.opened_states import OpenedStates
 from edgekit.quantize.preparation.prepare import prepare
+from edgekit.quantize.rounding.refinement import refining_work
 from edgekit.quantize.settings import AUTO, DEFAULT, LEAST_SQNR, Settings
 
 _SEARCHED = 8  # held-out samples on which those are searched
@@ -48,8 +49,6 @@ _UNSEEN = 32  # samples on which ranges by others are measured
 _WORSE_DB = 3.0  # there, which is worth a warning
 _DOUBTFUL_DB = 20.0  # less on other samples is worth a warning, however unlikely
 _DOUBTFUL_TAIL_DB = 24.0  # of a tensor, if all that it loses is beyond the range: others lose, too
-_OBSERVED = 3.0  # float passes that it takes to look at all samples, and at some again
-_FORMATS_SHARE = 0.3  # of the budget, at least, where layers need better formats
 _DOUBT_COST = 0.1  # of time and flash, for what other samples may lack beside those measured
 _MEMORY = 2**26  # bytes for what held-out samples lead to in the float graph, about: of others outputs alone
 
@@ -131,13 +130,15 @@ def _with_better_formats(
     is, those of all are searched."""
     apart = known.judged_by_others()
     judge = Judge(apart.graph, apart.settings.gate, apart.measure, None, progress)
+    budget = known.measure.budget
+    budget.reserved = reserves.ending(known.measure, fitting(known.graph))
     narrow = apart.search(judge)
+    if budget.left < refining_work(apart.measure) + reserves.FORMATS_SHARE * budget.limit:
+        narrow = replace(narrow, finish=apart.plain)  # biases are corrected in the end
     before = narrow.run()
     if before.verdict.sqnr_db >= wanted:
         apart, narrow, before = known, search, plain
-    budget = known.measure.budget
-    budget.keep(_FORMATS_SHARE)
-    few = apart.measure.on_some(_SEARCHED, budget, keeps_all=True)
+    few = apart.measure.on_some(_SEARCHED, budget.part(budget.left), keeps_all=True)
     levels = NoiseSearch(narrow, few, wanted, progress, limit).run(before).levels
     trial = search.finish(search.formats(levels))
     found = replace(plain, levels=levels, trial=trial, verdict=search.judge(trial))
@@ -154,18 +155,19 @@ def calibrated(
     """Look at the samples, and choose the ranges of tensors by trial. The layers `real` stay floats."""
     if any(value.type.quant is not None for value in graph.values.values()):
         raise EdgeKitError("E0103", f"{graph.name} is quantized already", hint="quantize the float model")
-    graph = prepare(graph)
+    given, graph = graph, prepare(graph)
     check_layers(graph)
     seen = CalibrationSamples.of(graph, samples, progress)
     settings.gate.check_labels(seen.count)
     most = fitting(graph)
     concats = _with_floats(graph, MixedRangeConcats.found(graph, seen.statistics), settings, real)
-    budget = SearchBudget.of(graph, seen.count, settings.passes)
-    budget.spent = _OBSERVED * seen.count * pass_work(graph)
+    budget = SearchBudget.of(given, seen.count, settings.passes)
+    budget.pay(observing_work(graph, seen.count, seen.batch_size))
     fits = most >= len(seen.held)
     measure = Measure(graph, seen.held, concats, batch_size=seen.batch_size, budget=budget)
     measure = measure if fits else measure.of_outputs(budget)
     is_auto = settings.calibrate == AUTO
+    budget.reserved = reserves.ending(measure, most)
     methods = dict.fromkeys(seen.statistics, "minmax" if is_auto else settings.calibrate)
     known = Calibrated.of(seen, measure, methods, settings, progress)
     if not is_auto:

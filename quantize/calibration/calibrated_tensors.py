@@ -20,6 +20,7 @@ from edgekit.quantize.calibration.function_ranges import (
 )
 from edgekit.quantize.calibration.observe import RANGES, Range, Statistics, extremes, far, minmax
 from edgekit.quantize.calibration.scales import scales
+from edgekit.quantize.calibration.search_budget import FUNCTION_RANGE_WORK, RANGE_WORK, SearchBudget
 from edgekit.quantize.integers.int8 import Quantized, Weights, quantize
 from edgekit.quantize.mixed_precision.formats import Formats, wide_anyway
 from edgekit.quantize.mixed_precision.int16_outputs import int16_outputs
@@ -69,6 +70,7 @@ class CalibratedTensors:
     wide: frozenset[str]  # tensors that are int16 in any case
     fractional: frozenset[str]  # outputs in parts of the steps of int8, where no format is asked for
     concats: MixedRangeConcats
+    budget: SearchBudget = field(default_factory=SearchBudget)  # pays for ranges
     _ranges: dict[tuple[str, str], Range] = field(default_factory=dict)  # some methods take a while
 
     @staticmethod
@@ -77,13 +79,15 @@ class CalibratedTensors:
         statistics: Mapping[str, Statistics],
         given: GivenFormats | None = None,
         concats: MixedRangeConcats = NO_MIXED_RANGE,
+        budget: SearchBudget | None = None,
     ) -> CalibratedTensors:
-        given = given or GivenFormats()
+        given, budget = given or GivenFormats(), budget or SearchBudget()
         means = {name: s.means for name, s in statistics.items()}
         fractional = (
             int16_outputs(graph, concats, given.weights) if given.has_int16_outputs else frozenset[str]()
         )
-        return CalibratedTensors(graph, statistics, means, {}, given, wide_anyway(graph), fractional, concats)
+        wide = wide_anyway(graph)
+        return CalibratedTensors(graph, statistics, means, {}, given, wide, fractional, concats, budget)
 
     def range(self, name: str, method: str) -> Range:
         """Of a tensor, by a method: not beyond what the graph can compute."""
@@ -99,8 +103,10 @@ class CalibratedTensors:
         tensor, its result counts; that of a rising or falling one has room for what it makes of the ends."""
         seen = self.statistics[name]
         if method not in (EXTREMES, WIDE):
+            self.budget.pay(RANGE_WORK.get(method, 0.0))
             return PICKS[method](seen)
         if (function := reading_function(self.graph, name)) and method == EXTREMES:
+            self.budget.pay(FUNCTION_RANGE_WORK)
             return least_error_behind(seen, applied(function))
         if function := giving_function(self.graph, name):
             ends = np.array(self.range(function.inputs[0], method))

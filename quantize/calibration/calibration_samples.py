@@ -90,6 +90,11 @@ class CalibrationSamples:
         held = self.held_statistics
         return {name: s + held[name] if name in held else s for name, s in self.statistics.items()}
 
+    @property
+    def in_memory(self) -> int:
+        """How many there are."""
+        return len(self.kept) + len(self.held) * bool(self.held_count)
+
     def again(self, graph: Graph) -> CalibrationSamples:
         """What the samples in memory show of another form of the graph."""
         held = observed(graph, self.held if self.held_count else [], self.batch_size)

@@ -18,7 +18,7 @@ from edgekit.quantize.calibration.calibrated_tensors import CalibratedTensors, G
 from edgekit.quantize.calibration.calibration_samples import CalibrationSamples, observed
 from edgekit.quantize.calibration.observe import Range, Statistics
 from edgekit.quantize.calibration.sample_batches import Sample
-from edgekit.quantize.calibration.search_budget import SearchBudget
+from edgekit.quantize.calibration.search_budget import SearchBudget, observing_work
 from edgekit.quantize.measure import Measure, OutputQuality, Trial, ratio
 from edgekit.quantize.mixed_precision.formats import Formats
 from edgekit.quantize.mixed_precision.mixed_range_concat import MixedRangeConcats
@@ -48,7 +48,7 @@ class Half:
         fitting: Sequence[Sample],
         given: GivenFormats,
     ) -> Half:
-        tensors = CalibratedTensors.of(measure.graph, statistics, given, measure.concats)
+        tensors = CalibratedTensors.of(measure.graph, statistics, given, measure.concats, measure.budget)
         exact = exact_means(measure.graph, fitting, measure.budget, _CORRECTED_SHARE)
         return Half(tensors, measure, fitting, exact)
 
@@ -87,6 +87,7 @@ class CrossFit(OutputQuality[CrossTrial]):
         for half in self.halves:
             graph = form(half.measure.graph, half.tensors.statistics)
             statistics = observed(graph, half.fitting, batch_size)
+            half.measure.budget.pay(observing_work(graph, len(half.fitting), batch_size))
             measure = half.measure.of_graph(graph, concats)
             halves.append(Half.of(statistics, measure, half.fitting, half.tensors.given))
         return CrossFit(halves)

@@ -33,10 +33,17 @@ class RangeChoice:
 METHODS = (*RANGES, *HEADROOM)
 
 
-def singles(fit: CrossFit, progress: Progress, among: Iterable[str] = METHODS) -> dict[str, RangeChoice]:
-    """Each method for all tensors, the best first."""
-    found: dict[str, RangeChoice] = {}
+def singles(
+    fit: CrossFit,
+    progress: Progress,
+    among: Iterable[str] = METHODS,
+    before: Mapping[str, RangeChoice] | None = None,
+) -> dict[str, RangeChoice]:
+    """Each method for all tensors, and those that were tried before, the best first."""
+    found = dict(before or {})
     for method in among:
+        if found and not fit.budget.left:
+            break
         progress(f"trying {method} for all tensors")
         found[method] = _single(fit, method)
         best = max(found, key=lambda name: found[name].quality)

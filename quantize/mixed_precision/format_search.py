@@ -17,6 +17,7 @@ from edgekit.core.progress import Progress
 from edgekit.core.types import DType, Quant
 from edgekit.quantize.calibration.calibrated_tensors import CalibratedTensors
 from edgekit.quantize.calibration.scales import given, runs_in_int8, tied
+from edgekit.quantize.calibration.search_budget import FORMATS_WORK
 from edgekit.quantize.gate import Judge, Verdict
 from edgekit.quantize.integers.int8 import Quantized
 from edgekit.quantize.measure import Measure, Trial
@@ -157,6 +158,7 @@ class FormatSearch:
         what is cheap between layers of floats computes in floats."""
         key = frozenset(levels.items())
         if key not in self._formats:
+            self.measure.budget.pay(FORMATS_WORK * len(self.layers))
             self._formats[key] = self._formats_of(levels)
         return self._formats[key]
 

@@ -59,12 +59,13 @@ class NoiseSearch:
         return best if best.verdict.sqnr_db >= plain.verdict.sqnr_db + _LEAST_GAIN_DB else plain
 
     def _towards(self, goal: float, levels: Levels) -> Levels:
-        """Better formats, until trials reach the goal or no source is left."""
+        """Better formats, until trials reach the goal or no source is left. What the noise of sources says is
+        tried once in any case."""
         trial = self._trial(levels)
         aim = goal
-        for _ in range(_ROUNDS):
+        for number in range(_ROUNDS):
             reached = self._worst(trial)
-            if reached >= goal or not self.few.budget.left:
+            if reached >= goal or (number and not self.few.budget.left):
                 break
             better = self._predicted(10 ** (-aim / 10), levels)
             if better == levels:

@@ -31,13 +31,19 @@ def exact_means(
     return ExactMeans(graph, samples[:count])
 
 
+def refining_work(measure: Measure) -> float:
+    """What `refined` takes, at most."""
+    limit = _SHARE * measure.budget.limit
+    return 2 * measure.trial_work() + min(limit, CORRECTION * pass_work(measure.graph) * _CORRECTING)
+
+
 def refined(
     plain: Trial, exact: ExactMeans, measure: Measure, progress: Progress, rounding: Sequence[Sample] = ()
 ) -> Trial:
     """The best of a trial, with other biases, and, if there are samples for `rounding`, with other weights.
     Neither these nor those of `exact` have a part in `measure`."""
     progress("correcting biases")
-    measure.budget.spent += CORRECTION * pass_work(exact.graph) * len(exact.samples)
+    measure.budget.pay(CORRECTION * pass_work(exact.graph) * len(exact.samples))
     found = [plain, measure.trial(correct_biases(plain.quantized, exact))]
     if rounding:
         enough = ExactMeans(exact.graph, rounding[: _affordable(exact.graph)])

@@ -17,7 +17,7 @@ from edgekit.core.ops.pool2d import Pool2d
 from edgekit.core.types import Array
 from edgekit.quantize import post_training
 from edgekit.quantize.calibration import sample_batches, search_budget
-from edgekit.quantize.calibration.search_budget import node_work
+from edgekit.quantize.calibration.search_budget import INTEGER, SearchBudget, node_work
 from edgekit.quantize.post_training import quantize
 from edgekit.quantize.settings import Settings
 
@@ -42,24 +42,63 @@ def samples(count: int) -> list[dict[str, Array]]:
     return [{"x": (random.normal(size=shape) + random.normal()).astype(np.float32)} for _ in range(count)]
 
 
+class Counter:
+    """Counts what the simulator is given to do, whatever the budget says."""
+
+    def __init__(self, graph: Graph, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.spent, self.one = 0.0, sum(node_work(graph, node) for node in graph.nodes) * count
+        self.before, self.budgets = simulate._computed, list[SearchBudget]()
+        self.of = SearchBudget.of
+        monkeypatch.setattr(simulate, "_computed", self.computed)
+        monkeypatch.setattr(SearchBudget, "of", self.made)
+        monkeypatch.setattr(search_budget, "_LEAST", 0)
+
+    def computed(self, made: Graph, node: Node, values: dict[str, Array]) -> dict[str, Array]:
+        self.spent += node_work(made, node) * (INTEGER if made.type(node.outputs[0]).quant else 1)
+        return self.before(made, node, values)
+
+    def made(self, graph: Graph, samples: int, passes: float = 20) -> SearchBudget:
+        self.budgets.append(self.of(graph, samples, passes))
+        return self.budgets[-1]
+
+
+@pytest.mark.parametrize("passes", [20, 30])
 @pytest.mark.parametrize("outlier", [1, 300])
 def test_all_of_it_takes_as_many_passes_as_the_budget_says(
-    outlier: float, monkeypatch: pytest.MonkeyPatch
+    outlier: float, passes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also where layers need better formats. Integers take twice as long as floats."""
-    graph, given, before = network(outlier), samples(32), simulate._computed
-    one = sum(node_work(graph, node) for node in graph.nodes)
-    spent = 0.0
+    """At each stage what was paid is what was done, and no more than the whole; also where layers need better
+    formats. What is left in the end is what no stage had a use for."""
+    graph, given = network(outlier), samples(32)
+    counter = Counter(graph, len(given), monkeypatch)
+    stages: dict[str, tuple[float, float]] = {}
 
-    def computed(made: Graph, node: Node, values: dict[str, Array]) -> dict[str, Array]:
-        nonlocal spent
-        spent += node_work(made, node) * (2 if made.type(node.outputs[0]).quant else 1)
-        return before(made, node, values)
+    def progress(step: str) -> None:
+        paid = sum(budget.spent for budget in counter.budgets)
+        if paid:
+            stages[step] = counter.spent, paid
 
-    monkeypatch.setattr(simulate, "_computed", computed)
-    monkeypatch.setattr(search_budget, "_LEAST", 0)
-    quantize(graph, given, Settings())
-    assert 8 < spent / one / len(given) < 22
+    report = quantize(graph, given, Settings(passes=passes), progress)[1]
+    assert (report.mixed is not None) == (outlier > 1)
+    (budget,) = counter.budgets
+    assert 8 * counter.one < counter.spent < budget.spent <= budget.limit
+    assert len(stages) > 10
+    for step, (done, paid) in stages.items():
+        assert 0.9 * done <= paid <= budget.limit, step
+
+
+def test_a_part_of_a_budget_is_paid_by_the_whole_and_leaves_what_is_reserved() -> None:
+    whole = SearchBudget(100)
+    whole.reserved = 30
+    part = whole.part(50)
+    part.pay(20)
+    assert (part.left, whole.spent, whole.left) == (30, 20, 50)
+    whole.pay(45)
+    assert (part.left, whole.left) == (5, 5)
+    assert whole.part(50).limit == 5
+    assert whole.samples(0.5, 1, 40, 2) == 5
+    assert whole.samples(0.5, 1, 4, 2) == 4
+    assert whole.samples(0.5, 10, 40, 2) == 2
 
 
 def test_memory_is_that_of_few_samples(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 """What is seen and tried while ranges are chosen, and what the user hears of it."""
 
+import math
 from dataclasses import replace
 from itertools import islice, pairwise
 
@@ -17,7 +18,7 @@ from edgekit.quantize.calibration.calibrated_tensors import EXTREMES, PICKS
 from edgekit.quantize.calibration.calibration_samples import CalibrationSamples, held_out
 from edgekit.quantize.calibration.cross_fit import CrossFit
 from edgekit.quantize.calibration.observe import RANGES, Statistics, minmax
-from edgekit.quantize.calibration.range_search import PATIENCE, choose, singles, work
+from edgekit.quantize.calibration.range_search import PATIENCE, choose, singles
 from edgekit.quantize.calibration.sample_batches import Sample
 from edgekit.quantize.calibration.search_budget import SearchBudget, pass_work
 from edgekit.quantize.measure import Measure, ratio, sqnr
@@ -85,19 +86,23 @@ def test_a_search_takes_no_more_work_than_its_budget() -> None:
     samples = [{graph.inputs[0]: row} for row in data]
     seen = CalibrationSamples.of(graph, samples, _quiet)
     fit = CrossFit.both_ways(seen, Measure(graph, seen.held), 24, {})
-    spent, quality = [], []
-    for limit in (0.0, 0.3, 1.0):
-        budget = SearchBudget(limit * work(fit, 24))
+    spent, quality, whole = [], [], 1.0
+    for limit in (math.inf, 0.0, 0.3, 1.0):
+        budget = SearchBudget()
         start = singles(fit, _quiet)["minmax"]
         start = replace(start, trial=fit.trial(start.methods))
-        found = choose(fit.on_some(24, budget), start, _quiet)
-        spent.append(budget.spent / work(fit, 24))
+        few = fit.on_some(24, budget)
+        before = budget.spent
+        budget.limit = before + limit * whole
+        found = choose(few, start, _quiet)
+        spent.append((budget.spent - before) / whole)
+        whole = spent[0]
         quality.append(found.quality)
-    assert spent[0] == 0.0
-    assert 0.05 < spent[1] < 0.4
-    assert spent[1] < spent[2] < 1.1
-    assert quality[0] < quality[2]
-    assert quality[0] <= quality[1]
+    assert spent[1] == 0.0
+    assert 0.05 < spent[2] < 0.4
+    assert spent[2] < spent[3] < 1.1
+    assert quality[1] < quality[3] <= quality[0]
+    assert quality[1] <= quality[2]
 
 
 def test_a_search_ends_where_it_no_longer_pays() -> None:
