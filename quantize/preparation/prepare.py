@@ -6,8 +6,10 @@ from collections.abc import Sequence
 
 from edgekit.core.ir import Graph, Node
 from edgekit.core.ops.reshape import Reshape
-from edgekit.core.passes import Edit, rewrite
+from edgekit.core.passes import Edit, rewrite, settle
 from edgekit.core.passes.affine import into_weights
+from edgekit.core.passes.algebra import algebra
+from edgekit.core.passes.common import common
 from edgekit.core.passes.means import pooled_mean
 from edgekit.quantize.integers.recurrent import read_last_steps
 from edgekit.quantize.preparation.attention_masks import mask_asked, mask_chosen
@@ -20,7 +22,9 @@ def prepare(graph: Graph) -> Graph:
     """The same graph where there is nothing to do."""
     graph = rewrite(graph, rows_normalized)  # before their means are pooled
     graph = rewrite(graph, scaled_channels, offset_before_shape, into_weights)
-    graph = rewrite(graph, mask_asked)
+    asked = rewrite(graph, mask_asked)
+    if asked is not graph:
+        graph = settle(asked, algebra, common)  # a mask is the same for all heads, and often for all layers
     graph = rewrite(graph, mask_chosen)
     graph = read_last_steps(graph)
     return rewrite(graph, pool_means, cast_first, moved_first, mean_around)

@@ -85,6 +85,16 @@ def test_attention_in_its_parts_is_quantized_too(torch: Any, tmp_path: Path) -> 
         assert np.abs(found - right).max() < 0.05 * np.abs(right).max()
 
 
+@pytest.mark.parametrize(("name", "calls"), [("cortex-m0plus", 41), ("cortex-m4", 39), ("cortex-m55", 41)])
+def test_whether_tokens_see_any_is_computed_once(name: str, calls: int, torch: Any, tmp_path: Path) -> None:
+    """For all heads and layers, and nothing is copied; why there are two more calls is in ADR 0202."""
+    made, _ = quantize_model(encoder(tmp_path, core=True), calibration(), calibrate="minmax")
+    found = [line.call.kernel for line in compile_graph(made, load(name)).lines]
+    assert len(found) == calls
+    assert "copy" not in found
+    assert found.count("reduce_rows") == 1
+
+
 @pytest.mark.parametrize("name", ["host", "cortex-m4", "riscv64-rvv"])
 def test_compiled_code_does_too(name: str, both: dict[str, Graph], tmp_path: Path) -> None:
     target, (inputs, _) = load(name), computed(PADDED)

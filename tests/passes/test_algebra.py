@@ -13,7 +13,7 @@ from edgekit.core.ops.cast import Cast
 from edgekit.core.ops.concat import Concat
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.expand import Expand
-from edgekit.core.ops.logic import Where
+from edgekit.core.ops.logic import Equal, Not, Where
 from edgekit.core.ops.pad import Pad
 from edgekit.core.ops.pool2d import Pool2d
 from edgekit.core.ops.quantize import Dequantize, Quantize
@@ -283,6 +283,51 @@ def test_what_broadcasts_is_not_expanded() -> None:
     graph = net.done(net(Add(), x, net(Expand((4, 5)), net.x(4, 1, name="z")), name="y"))
     after = algebra(graph)
     assert kinds(after) == ["Add"]
+    assert_same(graph, after, 0)
+
+
+def test_each_number_is_computed_before_copies_are_made() -> None:
+    net = Net()
+    wide = net(Cast(DType.S32), net(Expand((4, 3, 5)), net.x(4, 1, 5)))
+    graph = net.done(net(Cast(DType.S16), wide, name="y"))
+    after = algebra(graph)
+    assert kinds(after) == ["Cast", "Cast", "Expand"]
+    assert_same(graph, after, 0)
+
+
+@pytest.mark.parametrize("kind", ["max", "min"])
+@pytest.mark.parametrize(
+    ("axes", "left"), [((2,), ["Reduce", "Expand"]), ((1,), ["Reshape"]), ((1, 2), ["Reduce"])]
+)
+def test_copies_change_no_extremum(kind: str, axes: tuple[int, ...], left: list[str]) -> None:
+    net = Net()
+    graph = net.done(net(Reduce(kind, axes), net(Expand((4, 3, 5)), net.x(4, 1, 5)), name="y"))
+    after = algebra(graph)
+    assert kinds(after) == left
+    assert_same(graph, after, 0)
+
+
+@pytest.mark.parametrize("op", [Reduce("sum", (1,)), Reduce("max", (1,), keepdims=False)])
+def test_sums_are_of_copies(op: Reduce) -> None:
+    """As are results with fewer dimensions."""
+    net = Net()
+    graph = net.done(net(op, net(Expand((4, 3, 5)), net.x(4, 1, 5)), name="y"))
+    assert algebra(graph) is graph
+
+
+def test_copies_that_others_read_are_read() -> None:
+    net = Net()
+    wide = net(Expand((4, 3, 5)), net.x(4, 1, 5))
+    graph = net.done(net(Cast(DType.S32), wide, name="y"), wide)
+    assert algebra(graph) is graph
+
+
+def test_two_negations_cancel() -> None:
+    net = Net()
+    test = net(Equal(), net.x(4, 5), 0.0)
+    graph = net.done(net(Cast(DType.F32), net(Not(), net(Not(), test)), name="y"))
+    after = algebra(graph)
+    assert kinds(after) == ["Equal", "Cast"]
     assert_same(graph, after, 0)
 
 

@@ -9,14 +9,14 @@ import numpy as np
 
 from edgekit.core.ir import Graph, Node
 from edgekit.core.ops import Op
-from edgekit.core.ops._map import Map
+from edgekit.core.ops._map import Map, Unary
 from edgekit.core.ops.arithmetic import Add, Clip, Div, Max, Min, Mul, Pow, Sub
 from edgekit.core.ops.concat import Concat
 from edgekit.core.ops.expand import Expand
-from edgekit.core.ops.logic import Where
+from edgekit.core.ops.logic import Not, Where
 from edgekit.core.ops.pad import Pad
 from edgekit.core.ops.pool2d import Pool2d
-from edgekit.core.ops.reduce import integer_range
+from edgekit.core.ops.reduce import Reduce, integer_range
 from edgekit.core.ops.reshape import Reshape
 from edgekit.core.ops.scatter import Scatter
 from edgekit.core.ops.slice import Slice
@@ -165,6 +165,40 @@ def expand_into_broadcast(edit: Edit, node: Node) -> Sequence[str] | None:
     return edit.add(node.op, *inputs) if tuple(inputs) != node.inputs else None
 
 
+def unary_before_expand(edit: Edit, node: Node) -> Sequence[str] | None:
+    """f(expand(x)) -> expand(f(x)), which computes each number once"""
+    before = _widening(edit, node) if isinstance(node.op, Unary) else None
+    if before is None or quantized(edit, node):
+        return None
+    return edit.add(before.op, edit.one(node.op, before.inputs[0]))
+
+
+def extremum_before_expand(edit: Edit, node: Node) -> Sequence[str] | None:
+    """max(expand(x)) -> expand(max(x)): copies change neither a maximum nor a minimum"""
+    before = _widening(edit, node) if isinstance(node.op, Reduce) else None
+    if before is None or not isinstance(node.op, Reduce) or quantized(edit, node):
+        return None
+    if node.op.kind not in ("max", "min") or not node.op.keepdims:
+        return None
+    y = edit.type(node.outputs[0])
+    return edit.add(Expand(y.shape), edit.one(node.op, before.inputs[0]))
+
+
+def _widening(edit: Edit, node: Node) -> Node | None:
+    """The expand that makes copies for this node alone, of a tensor with as many dimensions."""
+    before = edit.producer(node.inputs[0])
+    if before is None or not isinstance(before.op, Expand) or not edit.used_once(node.inputs[0]):
+        return None
+    x, y = edit.type(before.inputs[0]), edit.type(node.inputs[0])
+    return before if x.rank == y.rank and 0 < x.size < y.size else None
+
+
+def not_of_not(edit: Edit, node: Node) -> Sequence[str] | None:
+    """not not x -> x"""
+    before = edit.producer(node.inputs[0]) if isinstance(node.op, Not) else None
+    return before.inputs if before is not None and isinstance(before.op, Not) else None
+
+
 def expand_into_scatter(edit: Edit, node: Node) -> Sequence[str] | None:
     """One position for all heads of a cache, say, instead of one for each of their numbers."""
     index = edit.producer(node.inputs[1]) if isinstance(node.op, Scatter) else None
@@ -234,6 +268,9 @@ RULES = (
     flat_concat,
     slice_of_slice,
     expand_into_broadcast,
+    unary_before_expand,
+    extremum_before_expand,
+    not_of_not,
     expand_into_scatter,
     border_into_layer,
     transpose_of_border,

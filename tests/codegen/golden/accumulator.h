@@ -34,6 +34,8 @@ void accumulator_reset(struct accumulator_state *state);
 
 /* One step of a stream. It changes `state` and keeps nothing else between calls, and everything that can fail has
  * failed at build time.
+ * Input `x` is f32[3].
+ * Output `y` is f32[3].
  * `arena` is ACCUMULATOR_ARENA_SIZE bytes, aligned to ACCUMULATOR_ARENA_ALIGN; no two arguments may overlap. */
 void accumulator_run(const float *x, float *y, struct accumulator_state *state, void *arena);
 

@@ -24,6 +24,8 @@ extern "C" {
 #define DIGITS_Y_SIZE 10
 
 /* One inference. It keeps nothing between calls, and everything that can fail has failed at build time.
+ * Input `x` is f32[1,1,8,8].
+ * Output `y` is f32[1,10].
  * `arena` is DIGITS_ARENA_SIZE bytes, aligned to DIGITS_ARENA_ALIGN; no two arguments may overlap. */
 void digits_run(const float *x, float *y, void *arena);
 
