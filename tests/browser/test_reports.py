@@ -102,6 +102,26 @@ def test_a_page_is_printed_to_pdf(chromium: Browser, pages: dict[str, Path], tmp
     assert all(wide > high for _, _, wide, high in sheets)
 
 
+HINTS = """
+export default async (page, { width }) => {
+  await page.setViewportSize({ width, height: 900 });
+  return page.evaluate(() => [...document.querySelectorAll(".scroll:has(> .chart)")].map(
+    (e) => [getComputedStyle(e, "::before").content, e.scrollWidth > e.clientWidth]));
+};
+"""
+
+
+@pytest.mark.parametrize(("width", "hidden"), [(1280, False), (360, True)])
+def test_charts_wider_than_a_phone_say_so(
+    chromium: Browser, pages: dict[str, Path], tmp_path: Path, width: int, hidden: bool
+) -> None:
+    """Phones show no scroll bar, and half of a treemap looks whole."""
+    (tmp_path / "hints.mjs").write_text(HINTS)
+    found = chromium.visit(pages["residual"].as_uri(), tmp_path / "hints.mjs", width=width).result
+    assert len(found) == 2
+    assert [("scroll sideways" in text, is_cut) for text, is_cut in found] == [(hidden, hidden)] * 2
+
+
 def test_faults_are_seen(chromium: Browser, pages: dict[str, Path], tmp_path: Path) -> None:
     text = pages["hostile"].read_text(encoding="utf-8")
     text = text.replace("--soft: #5b626a", "--soft: #b0b4b8", 1)
