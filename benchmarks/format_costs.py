@@ -25,7 +25,7 @@ from edgekit.core.builder import Builder
 from edgekit.core.format_costs import FOLDER, format_of, is_conversion, kinds, work
 from edgekit.core.ir import Graph
 from edgekit.core.ops import Op
-from edgekit.core.ops.activations import Gelu, HardSwish, Sigmoid, Tanh
+from edgekit.core.ops.activations import Gelu, HardSwish, PRelu, Sigmoid, Tanh
 from edgekit.core.ops.arithmetic import Add, Mul, Sub
 from edgekit.core.ops.concat import Concat
 from edgekit.core.ops.conv2d import Conv2d
@@ -84,24 +84,45 @@ class Layers:
 
 def linear(net: Layers) -> None:
     """Layers with weights."""
-    one, two = (1, 1, 1, 1), (0, 0, 1, 1)
-    for side, c, n, size, strides, pads in (
-        (10, 16, 16, 3, (1, 1), one),
-        (8, 32, 32, 3, (1, 1), one),
-        (16, 3, 16, 3, (2, 2), two),
-        (10, 24, 40, 1, (1, 1), (0, 0, 0, 0)),
-        (7, 64, 64, 1, (1, 1), (0, 0, 0, 0)),
-        (8, 96, 24, 1, (1, 1), (0, 0, 0, 0)),
+    for height, width, c, n, size, op in (
+        (10, 10, 16, 16, (3, 3), same(3)),
+        (8, 8, 32, 32, (3, 3), same(3)),
+        (14, 14, 8, 24, (3, 3), same(3)),
+        (6, 6, 64, 64, (3, 3), same(3)),
+        (16, 16, 3, 16, (3, 3), same(3, 2)),
+        (20, 20, 1, 8, (5, 5), same(5)),
+        (24, 24, 3, 8, (7, 7), same(7, 2)),
+        (12, 12, 16, 32, (3, 3), same(3, 2)),
+        (10, 10, 16, 16, (5, 5), same(5)),
+        (1, 48, 24, 24, (1, 9), same((1, 9))),
+        (12, 12, 16, 24, (3, 3), replace(same(5), dilations=(2, 2))),
+        (8, 8, 24, 48, (4, 4), Conv2d((4, 4))),
+        (8, 8, 32, 32, (3, 3), replace(same(3), groups=4)),
+        (10, 10, 36, 12, (3, 3), replace(same(3), groups=3)),
+        (10, 10, 24, 40, (1, 1), Conv2d()),
+        (7, 7, 64, 64, (1, 1), Conv2d()),
+        (8, 8, 96, 24, (1, 1), Conv2d()),
+        (14, 14, 20, 30, (1, 1), Conv2d()),
     ):
-        net.add(Conv2d(strides, pads), net.x(1, side, side, c), net.weights(n, size, size, c), net.weights(n))
-    for side, c, strides in ((12, 16, (1, 1)), (12, 48, (2, 2))):
-        pads = one if strides == (1, 1) else two
-        net.add(
-            Conv2d(strides, pads, groups=c), net.x(1, side, side, c), net.weights(c, 3, 3, 1), net.weights(c)
-        )
+        net.add(op, net.x(1, height, width, c), net.weights(n, *size, c // op.groups), net.weights(n))
+    for height, width, c, size, op in (
+        (12, 12, 16, (3, 3), same(3)),
+        (12, 12, 48, (3, 3), same(3, 2)),
+        (7, 7, 36, (3, 3), same(3)),
+        (12, 12, 32, (5, 5), same(5)),
+        (10, 10, 24, (5, 5), same(5, 2)),
+        (1, 64, 24, (1, 9), same((1, 9))),
+    ):
+        net.add(replace(op, groups=c), net.x(1, height, width, c), net.weights(c, *size, 1), net.weights(c))
     net.add(ConvTranspose2d((12, 12), (2, 2)), net.x(1, 6, 6, 16), net.weights(16, 2, 2, 16), net.weights(16))
     for rows, inputs, outputs in ((1, 256, 64), (1, 64, 200), (16, 64, 96), (12, 128, 32)):
         net.add(Dense(), net.x(rows, inputs), net.weights(outputs, inputs), net.weights(outputs))
+
+
+def same(size: int | tuple[int, int], stride: int = 1) -> Conv2d:
+    """A convolution whose image has as many pixels after it as before, by stride 1."""
+    height, width = (size, size) if isinstance(size, int) else size
+    return Conv2d((stride, stride), (height // 2, width // 2, height // 2, width // 2))
 
 
 def others(net: Layers) -> None:
@@ -112,6 +133,7 @@ def others(net: Layers) -> None:
         net.add(op, net.x(1, 10, 10, 16), net.x(1, 10, 10, 16))
     for unary in (Sigmoid(), Tanh(), Gelu(), HardSwish()):
         net.add(unary, net.x(1, 10, 10, 16))
+    net.add(PRelu(), net.x(1, 10, 10, 16), net.weights(16))
     for kind in ("max", "mean"):
         net.add(Pool2d(kind, (2, 2), (2, 2)), net.x(1, 16, 16, 16))
     net.add(Reduce("mean", (1,)), net.x(16, 40))

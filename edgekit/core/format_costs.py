@@ -26,6 +26,7 @@ from typing import Any
 from edgekit.core import target as targets
 from edgekit.core.ir import Graph, Node
 from edgekit.core.ops._linear import Linear
+from edgekit.core.ops.arithmetic import Add
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.pool2d import Pool2d
@@ -39,6 +40,7 @@ FOLDER = Path(str(files("edgekit.targets"))) / "formats"
 NEUTRAL = "any"  # class of machine: the mean of all
 _SOFT = 4.0  # times what int16 takes: a multiplication of floats by software takes more
 _LEAST = 1e-3  # of a mean
+_IMAGE_CHANNELS = 4  # at most
 Row = Sequence[float]  # what a multiplication takes, and an element of the result
 Table = Mapping[str, Mapping[str, Row]]  # by operator and format
 
@@ -72,9 +74,10 @@ class FormatCosts:
 
     def node(self, graph: Graph, node: Node, format: str = "") -> float:
         """What one node takes, in the format that it has, or in another one."""
-        if isinstance(node.op, Reshape):
+        format = format or format_of(graph, node)
+        if isinstance(node.op, Reshape) or (format == "f32" and _ends_convolution(graph, node)):
             return 0.0
-        product, element = self.row(kinds(graph, node), format or format_of(graph, node))
+        product, element = self.row(kinds(graph, node), format)
         products, elements = work(graph, node)
         return product * products + element * elements
 
@@ -86,6 +89,13 @@ class FormatCosts:
         return next((found[name] for name in (format, whole, operand, "f32") if name in found), (0.0, 0.0))
 
 
+def _ends_convolution(graph: Graph, node: Node) -> bool:
+    """Is a node a sum whose floats a convolution adds itself, before it writes its results?"""
+    makers = [graph.producer(name) for name in node.inputs if graph.used_once(name)]
+    whole = [maker for maker in makers if maker and isinstance(maker.op, Conv2d)]
+    return isinstance(node.op, Add) and any("Depthwise" not in kinds(graph, maker) for maker in whole)
+
+
 def work(graph: Graph, node: Node) -> tuple[int, int]:
     """Multiplications of a node, and elements: of what it sums up or of its results."""
     own = node.inputs[:1] if isinstance(node.op, Pool2d | Reduce) else node.outputs
@@ -95,17 +105,31 @@ def work(graph: Graph, node: Node) -> tuple[int, int]:
 def kinds(graph: Graph, node: Node) -> list[str]:
     """The names under which a table may have an operator, the most exact first."""
     names = [kind.__name__ for kind in type(node.op).__mro__]
-    return [_shape(graph, node), *names] if isinstance(node.op, Linear) else names
+    return [*_shapes(graph, node), *names] if isinstance(node.op, Linear) else names
 
 
-def _shape(graph: Graph, node: Node) -> str:
+def _shapes(graph: Graph, node: Node) -> list[str]:
     """What a layer with weights is called for the shape of these, or of its input."""
     x, w = (graph.type(name) for name in node.inputs[:2])
     if isinstance(node.op, Dense):
-        return "DenseRow" if x.size == w.shape[-1] else "DenseRows"
-    if isinstance(node.op, Conv2d) and node.op.is_depthwise(w):
-        return "Depthwise"
-    return "Pointwise" if set(w.shape[1:-1]) == {1} else ""
+        return ["DenseRow" if x.size == w.shape[-1] else "DenseRows"]
+    if isinstance(node.op, Conv2d):
+        return _convolutions(node.op, w)
+    return ["Pointwise"] if set(w.shape[1:-1]) == {1} else []
+
+
+def _convolutions(op: Conv2d, w: Type) -> list[str]:
+    """By the kernels that a convolution may have: Winograd's algorithm, first layers, groups."""
+    size = w.shape[1:3]
+    if op.is_depthwise(w):
+        return ["Depthwise3x3", "Depthwise"] if size == (3, 3) else ["Depthwise"]
+    if op.groups > 1:
+        return ["Grouped"]
+    if size == (1, 1):
+        return ["Pointwise"]
+    if w.shape[-1] <= _IMAGE_CHANNELS:
+        return ["FirstConv"]
+    return ["Conv3x3"] if size == (3, 3) and {*op.strides, *op.dilations} == {1} else []
 
 
 def format_of(graph: Graph, node: Node) -> str:

@@ -76,7 +76,7 @@ def test_the_time_of_a_graph_is_the_sum_of_its_layers() -> None:
     net, costs = Net(), format_costs.load(WITH_INT16)
     weights, bias = net.random(16, 3, 3, 8), net.random(16)
     graph = net.done(net(Conv2d(pads=(1, 1, 1, 1)), net.x(1, 6, 6, 8), weights, bias))
-    product, element = costs.table["Conv2d"]["f32"]
+    product, element = costs.table["Conv3x3"]["f32"]
     expected = 36 * 16 * (72 * product + element)
     assert math.isclose(costs.run(graph), expected)
     assert math.isclose(costs.speedup(graph), 1.0)
@@ -84,7 +84,7 @@ def test_the_time_of_a_graph_is_the_sum_of_its_layers() -> None:
     made, found = api.quantize_model(graph, data, calibrate="minmax", strict_int8=True, target=WITH_INT16)
     (product, element), (_, wide), (_, narrow) = (
         costs.table[kind][format]
-        for kind, format in (("Conv2d", "s8"), ("Dequantize", "s8-f32"), ("Quantize", "f32-s8"))
+        for kind, format in (("Conv3x3", "s8"), ("Dequantize", "s8-f32"), ("Quantize", "f32-s8"))
     )
     own = 36 * 16 * (72 * product + element) + 36 * 8 * narrow + 36 * 16 * wide
     assert math.isclose(costs.run(made), own)
