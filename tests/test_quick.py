@@ -1,6 +1,7 @@
 """`--quick` tells something of everything first and ends in time, and runs say how much of them is left."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -97,15 +98,20 @@ CONFTEST = """\
 from support import time_left
 
 time_left._EVERY = 0.2
+TIMES = {"test_made.py": {"test_wait": 4, "test_elsewhere": 96}}
 
 def pytest_configure(config):
     if not hasattr(config, "workerinput"):
-        config.pluginmanager.register(time_left.TimeLeft(config, {"test_made.py": {"test_wait": 4}}))
+        config.pluginmanager.register(time_left.TimeLeft(config, TIMES))
 """
 TEST = """\
 import time
 
 import pytest
+
+@pytest.mark.skip
+def test_elsewhere():
+    pass
 
 @pytest.mark.parametrize("i", range(40))
 def test_wait(i):
@@ -133,15 +139,17 @@ def test_a_run_says_what_is_left_and_tells_what_it_found_when_it_is_stopped(
         ),  # what runs in the background ignores it
     )
     assert running.stdout
-    said = ""
+    said, shares = "", list[int]()
     for line in running.stdout:
         said += line
-        if "of the work after" in line and float(line.partition("%")[0].lstrip(".F")) >= 20:
+        shares += [int(share) for share in re.findall(r"(\d+)% of the work after", line)]
+        if shares and shares[-1] >= 20:
             break
     os.killpg(running.pid, signal.SIGINT)  # as Ctrl-C does
     rest, _ = running.communicate(timeout=60)
     assert "about" in said
+    assert shares[0] < 20  # what is skipped is no work
     assert "assert 3 != 3" in rest
     assert "1 failed" in rest
-    assert "of 40 cases ran in this time" in rest
+    assert "of 41 cases ran in this time" in rest
     assert running.returncode == pytest.ExitCode.INTERRUPTED

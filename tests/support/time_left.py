@@ -28,6 +28,7 @@ class TimeLeft:
         self._config, self._known = config, known
         self._costs: times.Costs = {}
         self._done, self._count = 0.0, 0
+        self._left_out: set[str] = set()
         self._start = self._said = time.monotonic()
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -43,17 +44,21 @@ class TimeLeft:
             self._start = self._said = time.monotonic()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.skipped:  # in no time, and is no part of the work
+            self._left_out.add(report.nodeid)
         if report.when != "teardown":
             return
         self._count += 1
-        self._done += self._costs.get(report.nodeid, 0.0)
+        if report.nodeid not in self._left_out:
+            self._done += self._costs.get(report.nodeid, 0.0)
         now = time.monotonic()
         if now - self._said < _EVERY or not self._done:
             return
         self._said = now
         reporter = self._config.pluginmanager.getplugin("terminalreporter")
         reporter.ensure_newline()
-        reporter.write_line(in_words(self._done / sum(self._costs.values()), now - self._start))
+        work = sum(cost for test, cost in self._costs.items() if test not in self._left_out)
+        reporter.write_line(in_words(self._done / work, now - self._start))
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         if self._count < len(self._costs):
