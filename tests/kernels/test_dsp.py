@@ -28,6 +28,7 @@ from edgekit.core.ops.arithmetic import Add
 from edgekit.core.ops.concat import Concat
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.quantize import Dequantize
 from edgekit.core.ops.slice import Slice
 from edgekit.core.ops.transpose import Transpose
 from edgekit.core.passes.simplify import simplify
@@ -260,6 +261,8 @@ def test_elementwise_operators_and_pools(compiler: str, optimize: Optimize, tmp_
     bench = Bench(Seeded(2 + len(compiler)))
     for i in range(75 if optimize == "speed" else 165):
         bench.case(ELEMENTWISE[i % len(ELEMENTWISE)])
+    for dtype in (DType.S8, DType.S16):
+        bench.result(Dequantize(), bench.input(bench.size(), bench.size(40), dtype=dtype))
     program = compile_graph(bench.graph(), load("cortex-m4", compiler))
     expected = ["affine_s8_plain", "mul_s8_plain", "meanpool2d_s8_plain", "meanpool2d_border_s8"]
     expected += ["avgpool2d_s8_tfl", "maxpool2d_s8", "table_s8_plain"]
