@@ -28,7 +28,7 @@ def test_mutants_are_read_or_refused(format: str, first: int) -> None:
     faults = [one.fault for one in verdicts if one.fault]
     assert not faults, "\n\n".join(faults)
     refused = sum(bool(one.code) for one in verdicts)
-    # Of transformers' folders nine of ten are refused, of others 55 to 90 %: which seeds a commit has decides.
+    # Of folders of transformers nine of ten are refused, of others 55 to 90 %: seeds come from commits.
     assert COUNT / 4 < refused < COUNT, "the damage is neither harmless nor total"
 
 
