@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
+from math import nan
 
-from edgekit.codegen.kernels.sources import variant_of
+from edgekit.codegen.kernels.selection import cost
+from edgekit.codegen.kernels.sources import candidates, variant_of
 from edgekit.codegen.kernels.variants import variants
 from edgekit.codegen.lowering.float_requant import LINE, is_for_line, proven
 from edgekit.codegen.lowering.tfl_add import as_affine
@@ -26,6 +28,9 @@ _MAX_STRIDED_CHANNELS = 16
 # Kernels of windows that take a row of any length.
 _POOLS = ("avgpool2d_s8", "meanpool2d", "meanpool2d_s8", "pool2d")
 _BORDERS = ("pad_top", "pad_left", "counted_top", "counted_left", "counted_bottom", "counted_right")
+# Kernels of convolutions take so many terms of a row of a filter together, others alone. A convolution is
+# taken for a share of the cost that errors of estimates leave clear.
+_LONG_FILTER, _CLEARLY = 8, 0.75
 # Kernels may add the zero point in front of the shift, to a number of 30 bits.
 _LEAST_EXPONENT_UP = -22
 
@@ -72,14 +77,22 @@ def window_in_one_row(call: Call, graph: Graph, target: Target) -> Call | None:
 
 def depthwise_of_one_channel(call: Call, graph: Graph, target: Target) -> Call | None:
     """A depthwise layer over one channel is a convolution, too: taken as one where that has a kernel of a
-    better instruction set."""
+    better instruction set, or one that is cheaper (long filters with a stride, say)."""
     if not call.kernel.startswith("depthwise2d") or call.params["in_c"] != 1:
         return None
     steps: dict[str, Param] = {"step_h": call.params["in_w"], "step_w": 1, "step_c": 1, "groups": 1}
     kernel = call.kernel.replace("depthwise2d", "conv2d")
     convolution = replace(call, kernel=kernel, params={**call.params, **steps})
-    ranks = [target.isa.index(variant_of(way, target).isa) for way in (call, convolution)]
-    return convolution if ranks[1] < ranks[0] else None
+    kernels = [variant_of(way, target) for way in (call, convolution)]
+    ranks = [target.isa.index(kernel.isa) for kernel in kernels]
+    if ranks[0] != ranks[1]:
+        return convolution if ranks[1] < ranks[0] else None
+    terms = call.params["k_w"]
+    assert isinstance(terms, int)
+    if terms < _LONG_FILTER:
+        return None
+    costs = [_cost(way, target) for way in (call, convolution)]
+    return convolution if costs[1] < _CLEARLY * costs[0] else None
 
 
 def float_requantization(call: Call, graph: Graph, target: Target) -> Call | None:
@@ -118,6 +131,13 @@ RULES: tuple[Rule, ...] = (
     halves_up,
     sum_as_products,
 )
+
+
+def _cost(call: Call, target: Target) -> float:
+    """Instructions of the kernel that the call takes; not a number where nothing says."""
+    _, operands = candidates(call, target)
+    found = cost(variant_of(call, target), call, target, operands)
+    return found.instructions if found else nan
 
 
 def _has_rule(call: Call, rule: str, target: Target) -> bool:
