@@ -23,6 +23,7 @@ from types import FrameType
 from typing import Any
 from unittest import mock
 
+import ml_dtypes
 import numpy as np
 from onnx.backend.test.runner import Runner
 from support.onnx_cases import Case, cases
@@ -179,6 +180,8 @@ def _judge(job: _Job, driver: Driver, error: EdgeKitError | None) -> Outcome:
         if case.name in EXACT:
             exact = EXACT[case.name](case.tensors)
             expected = exact if _difference(case, expected, exact) else expected
+        if (nowhere := _out_of_range(case)) is not None:
+            found = [np.where(nowhere, expected[0], found[0])]
         if difference := _difference(case, expected, found):
             return Outcome(case.name, Verdict.WRONG, difference, bound=job.bound)
     except Exception:
@@ -193,6 +196,20 @@ def _difference(case: Case, expected: Sequence[Any], found: Sequence[Any]) -> st
     except AssertionError as difference:
         return str(difference).strip() or "outputs differ"
     return ""
+
+
+def _out_of_range(case: Case) -> Array | None:
+    """Where a cast meets numbers that the integers of its result have no room for. ONNX leaves open what they
+    become, and what the suite expects depends on the release of ml_dtypes: 0.6 wraps around, 0.7 gives 0."""
+    if not {node.op_type for node in case.model.graph.node} <= {"Cast", "CastLike"}:
+        return None
+    x, y = next(iter(case.tensors.values())), case.expected[0]
+    try:
+        room = ml_dtypes.iinfo(y.dtype)
+    except ValueError:  # no integers
+        return None
+    whole = np.trunc(x.astype(np.float64))
+    return np.asarray(~((whole >= room.min) & (whole <= room.max)))
 
 
 def _inverse_dft(inputs: Mapping[str, Array]) -> list[Array]:
