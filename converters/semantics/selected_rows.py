@@ -11,6 +11,7 @@ from math import prod
 
 import numpy as np
 
+from edgekit.converters.semantics.counted_sizes import SELECTS, Size, count_of, notes, room
 from edgekit.converters.semantics.movement import cast, where
 from edgekit.converters.tensor import FIXED, Operand, Tensor
 from edgekit.core.builder import Builder
@@ -50,7 +51,13 @@ class SelectedRows:
     count: str  # the edge with the number of rows
     most: int
     by: str  # the operator that selects them
+    size: Size  # what is known of the count
     blank: bool = False  # unused cells are 0
+
+    @property
+    def used(self) -> Size:
+        """How many there are."""
+        return self.size.at_most(Size(self.most), (self.count, "at most", self.most))
 
 
 @dataclass(frozen=True)
@@ -72,23 +79,42 @@ Found = dict[str, SelectedRows | MixedRows]
 
 def trace(builder: Builder, padded: Collection[str] = ()) -> Found:
     """The tensors with selected rows. Those that are `padded` have unused ones no longer."""
-    found: Found = {}
-    for node in builder.nodes:
-        if isinstance(node.op, NonMaxSuppression | NonZero):
+    known = notes(builder)
+    if padded:
+        whole: Found = {}
+        _trace(builder, builder.nodes, whole, padded)
+        return whole
+    if known.nodes and (len(builder.nodes) < known.nodes or builder.nodes[known.nodes - 1] is not known.last):
+        known.traced, known.nodes = {}, 0  # nodes were taken back
+    found: Found = known.traced
+    _trace(builder, builder.nodes[known.nodes :], found)
+    known.nodes, known.last = len(builder.nodes), builder.nodes[-1] if builder.nodes else None
+    return found
+
+
+def _trace(builder: Builder, nodes: Sequence[Node], found: Found, padded: Collection[str] = ()) -> None:
+    rows_of = notes(builder).rows
+    for node in nodes:
+        if isinstance(node.op, SELECTS):
             *selected, count = node.outputs
             axis, by = isinstance(node.op, NonZero), type(node.op).__name__
-            most = builder.type(selected[0]).shape[axis]
-            found |= dict.fromkeys(selected, SelectedRows(int(axis), count, most, by, blank=True))
+            size = count_of(builder, node)
+            rows = SelectedRows(int(axis), count, room(builder, node), by, size, blank=True)
+            found |= dict.fromkeys(selected, rows)
             if mixed := _selects_from(node, found):
                 found |= dict.fromkeys(node.outputs, mixed)
-        elif any(name in found for name in node.inputs) and (rows := _after(builder, node, found)):
-            found |= {name: rows for name in node.outputs if name not in padded}
-    return found
+        elif any(name in found for name in node.inputs) and (after := _after(builder, node, found)):
+            found |= {name: after for name in node.outputs if name not in padded}
+        for name in node.outputs:
+            if name in rows_of:
+                found.pop(name, None)
+                if isinstance(note := rows_of[name], SelectedRows):
+                    found[name] = note
 
 
 def of(x: Tensor) -> SelectedRows | None:
     """The selected rows of a tensor, where it has some."""
-    if not any(isinstance(node.op, NonMaxSuppression | NonZero) for node in x.builder.nodes):
+    if x.builder.kinds.isdisjoint(SELECTS):
         return None
     found = trace(x.builder).get(x.name)
     return found if isinstance(found, SelectedRows) else None
@@ -102,10 +128,19 @@ def check_end(x: Tensor, axis: int) -> None:
         raise refusal(x.builder, rows, message, f"node {x.builder.origin}")
 
 
+def check_fixed(builder: Builder, xs: Sequence[Tensor], what: str) -> None:
+    """Refuse rows where their number cannot be said."""
+    found = {} if builder.kinds.isdisjoint(SELECTS) else trace(builder)
+    for x in xs:
+        if rows := found.get(x.name):
+            message = f"{what} rows that {rows.by} selects"
+            raise refusal(builder, rows, message, f"node {builder.origin}")
+
+
 def filled(x: Tensor, axis: int, value: Operand) -> Tensor:
     """x, with a value in unused rows along an axis."""
     rows = of(x)
-    return x if rows is None or rows.axis != axis else where(_used(x, rows), x, value)
+    return x if rows is None or rows.axis != axis else where(used_cells(x, rows), x, value)
 
 
 def ranked_last(x: Tensor, axis: int, *, largest: bool) -> Tensor:
@@ -121,7 +156,7 @@ def with_counts(
 ) -> tuple[list[tuple[str, Tensor]], list[CountedRows]]:
     """Outputs whose unused rows are 0, with the counts behind them, and which count belongs to which."""
     results: list[tuple[str, Tensor]] = []
-    counts: dict[tuple[str, int], tuple[str, Tensor]] = {}
+    counts: dict[Size, tuple[str, Tensor]] = {}
     counted = []
     for name, x in outputs:
         rows = found.get(x.name)
@@ -132,17 +167,13 @@ def with_counts(
         if rows is None:
             continue
         if not rows.blank:
-            results[-1] = name, where(_used(x, rows), x, 0)
-        key = rows.count, rows.most
-        if key not in counts:
-            count = Tensor(builder, rows.count)
-            if rows.most < _room(builder, rows.count):
-                count = count.apply(Min(), rows.most)
-            counts[key] = (
+            results[-1] = name, where(used_cells(x, rows), x, 0)
+        if rows.used not in counts:
+            counts[rows.used] = (
                 _free(f"{name}_count", [*(n for n, _ in outputs), *(n for n, _ in counts.values())]),
-                (count.reshape(1)),
+                cast(count(builder, rows), DType.S64).reshape(1),
             )
-        counted.append(CountedRows(name, rows.axis, counts[key][0]))
+        counted.append(CountedRows(name, rows.axis, counts[rows.used][0]))
     return [*results, *counts.values()], counted
 
 
@@ -152,14 +183,16 @@ def refusal(builder: Builder, rows: SelectedRows | MixedRows, message: str, wher
     if rows.by == NonZero.__name__:
         message += f": how many depends on the input {', '.join(inputs)}"
         return EdgeKitError("E0301", message, where, FIXED, inputs)
-    hint = "let the model end before this node (onnx.utils.extract_model), and go on in your program"
+    hint = (
+        "let the model end before this node (--outputs, onnx.utils.extract_model), and go on in your program"
+    )
     return EdgeKitError("E0205", f"{message}: how many is known at run time only", where, hint)
 
 
-def _room(builder: Builder, count: str) -> int:
-    """The most that a count can be."""
-    node = next(node for node in builder.nodes if count in node.outputs)
-    return builder.type(node.outputs[0]).shape[isinstance(node.op, NonZero)]
+def count(builder: Builder, rows: SelectedRows) -> Tensor:
+    """How many rows there are."""
+    number = Tensor(builder, rows.count)
+    return number.apply(Min(), rows.most) if rows.most < rows.size.most else number
 
 
 def _selects_from(node: Node, found: Found) -> MixedRows | None:
@@ -171,7 +204,9 @@ def _selects_from(node: Node, found: Found) -> MixedRows | None:
     operands = {i: rows for i, rows in known.items() if isinstance(rows, SelectedRows)}
     scores = operands.get(1)
     for i, rows in operands.items():
-        alike = scores and (rows.count, rows.most) == (scores.count, scores.most)
+        alike = scores and rows.used == scores.used
+        if isinstance(node.op, NonZero) and rows.blank:
+            continue
         if not (isinstance(node.op, NonMaxSuppression) and alike and rows.axis == i + 1):
             return MixedRows(type(node.op).__name__, node.origin, rows.by, rows.count)
     return None
@@ -183,7 +218,7 @@ def _free(name: str, taken: Sequence[str]) -> str:
     return name
 
 
-def _used(x: Tensor, rows: SelectedRows) -> Tensor:
+def used_cells(x: Tensor, rows: SelectedRows) -> Tensor:
     """Which cells along the axis are selected rows, for broadcasting to x."""
     numbers = _numbers(x.type, rows)
     count = cast(Tensor(x.builder, rows.count), DType.of(numbers.dtype))
@@ -202,7 +237,7 @@ def _numbers(x: Type, rows: SelectedRows) -> Array:
 def _blanks(builder: Builder, node: Node, rows: SelectedRows) -> bool:
     """Does it make unused rows of its second operand 0, as `filled` does?"""
     condition, x, other = node.inputs
-    made = {name: one for one in builder.nodes for name in one.outputs}
+    made = builder.producers
     less, value = made.get(condition), builder.data(other)
     if less is None or not isinstance(less.op, Less) or value is None or value.any():
         return False
@@ -228,7 +263,7 @@ def _after(builder: Builder, node: Node, found: Found) -> SelectedRows | MixedRo
             return replace(rows, blank=True)
         found_by = [_through(node.op, i, rows, ins, out, operands) for i, rows in operands.items()]
         results = [rows for rows in found_by if rows is not None]
-        if len({(rows.axis, rows.count, rows.most) for rows in results}) != 1:
+        if len({(rows.axis, rows.used) for rows in results}) != 1:
             raise MixedRowsError
     except MixedRowsError:
         first = next(iter(operands.values()))

@@ -10,6 +10,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
+from edgekit.converters.semantics import selected_rows
+from edgekit.converters.semantics.counted_sizes import notes
 from edgekit.converters.tensor import Tensor
 from edgekit.core.builder import Builder
 from edgekit.core.errors import EdgeKitError
@@ -46,6 +48,7 @@ def while_loop(
     ]
     mark = len(builder.nodes)
     after = make(before)
+    selected_rows.check_fixed(builder, after, "a loop carries")
     nodes = builder.nodes[mark:]
     del builder.nodes[mark:]
     for old, new in zip(start, after, strict=True):
@@ -92,6 +95,7 @@ def undone(builder: Builder, nodes: int, names: Collection[str]) -> None:
     for made in set(builder.values) - set(names):
         if builder.data(made) is None:
             del builder.values[made]
+            notes(builder).forget(made)
 
 
 def _needed(

@@ -10,6 +10,7 @@ import numpy as np
 from edgekit.converters.file_formats.protobuf import Message
 from edgekit.converters.inputs import Bindings, fixed_input
 from edgekit.converters.naming import named_graph
+from edgekit.converters.semantics import selected_rows
 from edgekit.converters.tensor import Tensor
 from edgekit.converters.tensorflow.attributes import TypeCode
 from edgekit.converters.tensorflow.complex_numbers import ComplexTensor
@@ -77,7 +78,10 @@ class Conversion:
         if not outputs:
             raise EdgeKitError("E0401", "the graph computes nothing")
         memories = list(variables.memories())
-        return named_graph(builder, name, inputs, outputs, importer.names, Source(), memories)
+        selected_rows.check_fixed(builder, [memory.next for memory in memories], "a variable holds")
+        outputs, counted = selected_rows.with_counts(builder, outputs, selected_rows.trace(builder))
+        source = Source(counted_rows=tuple(counted))
+        return named_graph(builder, name, inputs, outputs, importer.names, source, memories)
 
     def _bound(self, importer: Importer, frame: Frame) -> list[str]:
         """The inputs, those left out that a constant stands for."""

@@ -13,6 +13,7 @@ import numpy as np
 from edgekit.converters.blame import blame
 from edgekit.converters.file_formats.protobuf import Message
 from edgekit.converters.frontend import Handler, call, check_supported, handlers
+from edgekit.converters.semantics.open_rows import settled
 from edgekit.converters.tensor import Tensor
 from edgekit.converters.tensorflow import complex_numbers, control_flow, graph, ops
 from edgekit.converters.tensorflow.attributes import COMPLEX, RESOURCE, TypeCode
@@ -210,10 +211,11 @@ class Importer:
         with blame(f"node {node.name}"):
             made = self._made(frame, node)
         made = made if isinstance(made, tuple | list | Mapping) else (made,)
-        first = next(iter(made.values() if isinstance(made, Mapping) else made), None)
+        results = [_settled(x) for x in (made.values() if isinstance(made, Mapping) else made)]
+        first = next(iter(results), None)
         if isinstance(first, Tensor) and first.data is None:
             self.names.setdefault(node.name, first)
-        return made if isinstance(made, Mapping) else tuple(made)
+        return dict(zip(made, results, strict=True)) if isinstance(made, Mapping) else tuple(results)
 
     def _made(self, frame: Frame, node: Node) -> Any:
         if node.op in IDLE:
@@ -281,6 +283,10 @@ class Importer:
 
     def constant(self, data: Array, name: str) -> Tensor:
         return Tensor(self.builder, self.builder.const(data, hint=name))
+
+
+def _settled(x: Any) -> Any:
+    return settled(x) if isinstance(x, Tensor) else x
 
 
 def _given(handler: Handler, node: Node) -> Iterator[tuple[str, Any]]:

@@ -77,7 +77,8 @@ def convert(
         conversion = Conversion(net.ended_at(outputs), len(raw), bindings, constants or {})
         graph = conversion.run(name or (path.parent.resolve().name if is_saved else model.stem))
         source = files.source(path, FORMAT, raw, *net.contents, producer=net.producer)
-        return replace(graph, source=bindings.noted(source))
+        source = replace(bindings.noted(source), counted_rows=graph.source.counted_rows)
+        return replace(graph, source=source)
 
 
 def _binary(raw: bytes, message: str) -> bytes:

@@ -70,7 +70,8 @@ def convert(
             conversion = Conversion(net.ended_at(outputs), len(raw), bindings, constants or {})
             graph = conversion.run(name or model.stem)
             source = files.source(model, FORMAT, raw, *parts, producer=net.producer)
-            return replace(graph, source=bindings.noted(source))
+            source = replace(bindings.noted(source), counted_rows=graph.source.counted_rows)
+            return replace(graph, source=source)
         version = topology.text("keras_version", "")
         source = files.source(model, FORMAT, raw, *parts, producer=file.text("generatedBy", ""))
         keras = KerasFile(

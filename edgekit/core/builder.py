@@ -51,6 +51,9 @@ class Builder:
         self.stored_dtypes: set[DType] = set()  # of constants that were widened
         self.groupwise: dict[bytes, GroupwiseWeights] = {}  # by digest of what was widened
         self.origin = ""  # the source layer that the next nodes come from
+        self.kinds: set[type[Op]] = set()  # of operators that were added
+        self.producers: dict[str, Node] = {}  # of edges that were added
+        self.notes: object = None  # what a reader knows of edges and operators do not tell
         self._sources: dict[str, str] = {}  # of constants that were computed: the one that they are made of
         self._constants: dict[tuple[bytes, str, tuple[int, ...]], str] = {}
         self._counts: dict[str, int] = {}
@@ -169,7 +172,10 @@ class Builder:
                 self._made[name] = self.origin
             self._folded[step] = outputs
             return outputs
-        self.nodes.append(Node(op, inputs, outputs, self.origin))
+        self.kinds.add(type(op))
+        node = Node(op, inputs, outputs, self.origin)
+        self.producers |= dict.fromkeys(outputs, node)
+        self.nodes.append(node)
         return outputs
 
     def _name_of_result(self, op: Op) -> str:

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import nets_tensorflow_loops  # noqa: F401  # adds nets, and so does what it imports
+import nets_tensorflow_detectors  # noqa: F401  # adds nets, and so does what it imports
+import nets_tensorflow_loops  # noqa: F401  # as well
 import numpy as np
 import tensorflow as tf
 from nets_tensorflow import NETS, real, settle

@@ -113,6 +113,12 @@ MODELS: Mapping[str, ModelProto] = {
         constants={"along": [1]},
     ),
     "a detector": net((1, 12, 5), *DETECTOR, outputs=("y", "z"), constants=PLACES),
+    "of what was found": net(
+        (4, 5),
+        node("NonZero", "mask", "i"),
+        node("Cast", "i", "f", to=TensorProto.FLOAT),
+        node("NonZero", "f", "y"),
+    ),
 }
 
 
@@ -172,7 +178,8 @@ def test_numbers_of_rows_may_come_from_constants_instead() -> None:
 AGAIN = (
     node("NonZero", "mask", "i"),
     node("Cast", "i", "f", to=TensorProto.FLOAT),
-    node("NonZero", "f", "y"),
+    node("Exp", "f", "e"),  # 1 where there is no row
+    node("NonZero", "e", "y"),
 )
 CHOSEN = (
     node("ReduceMax", "x", "best", axes=[1], keepdims=0),

@@ -4,8 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from edgekit.converters.semantics.movement import cast, expand, where
+from edgekit.converters.semantics import selected_rows
+from edgekit.converters.semantics.movement import cast, expand, part, where
 from edgekit.converters.semantics.onnx import indexing
+from edgekit.converters.semantics.open_rows import (
+    noted,
+    open_axis,
+    open_sizes,
+    repeated,
+    rooms,
+    with_blanks,
+)
+from edgekit.converters.semantics.selected_rows import ranked_last
+from edgekit.converters.semantics.tensorflow import indexing as shared
 from edgekit.converters.semantics.tensorflow.indexing import GatherV2
 from edgekit.converters.tensor import Tensor, scalar
 from edgekit.core.errors import EdgeKitError
@@ -35,8 +46,53 @@ def ArgMin(x: Tensor, axis: Tensor, *, output_type: DType | None = None) -> Tens
 def TopKV2(
     x: Tensor, count: Tensor, *, sorted: bool = True, index_type: DType | None = None
 ) -> dict[str, Tensor]:
-    best, at = x.apply_all(TopK(x.axis(-1), int(scalar(count, "the k of TopKV2"))))
-    return {"values": best, "indices": cast(at, index_type or DType.S32)}
+    """As many as there are rows gives all of them."""
+    axis = x.axis(-1)
+    found = open_sizes(count.reshape(1))
+    x = ranked_last(x, axis, largest=True)
+    most = int(scalar(count, "the k of TopKV2")) if found is None else min(found[0].most, x.shape[axis])
+    best, at = x.apply_all(TopK(axis, most))
+    at = cast(at, index_type or DType.S32)
+    if found is not None:
+        best, at = (noted(y, axis, count) for y in (best, at))
+    return {"values": best, "indices": at}
+
+
+def Fill(dims: Tensor, value: Tensor) -> Tensor:
+    """A size that counts rows gives so many."""
+    found = open_sizes(dims)
+    axis = open_axis(found)
+    if found is None or axis is None:
+        return shared.Fill(dims, value)
+    return repeated(value, rooms(found), axis, part(dims, 0, axis, 1))
+
+
+def ZerosLike(x: Tensor) -> Tensor:
+    return _like(x, 0)
+
+
+def OnesLike(x: Tensor) -> Tensor:
+    return _like(x, 1)
+
+
+def _like(x: Tensor, value: int) -> Tensor:
+    x.builder.afford(x.shape)
+    every = x.new(np.full(x.shape, value, x.dtype.numpy), "zeros" if value == 0 else "ones")
+    rows = selected_rows.of(x)
+    return every if rows is None else with_blanks(every, rows.axis, selected_rows.count(x.builder, rows))
+
+
+def Range(start: Tensor, limit: Tensor, delta: Tensor) -> Tensor:
+    """Numbers up to one that counts rows are so many."""
+    is_plain = limit.data is not None or start.data is None or delta.data is None or delta.data.size != 1
+    found = None if is_plain or delta.data != 1 else open_sizes((limit - start).reshape(1))
+    if found is None:
+        return shared.Range(start, limit, delta)
+    most, first = max(found[0].most, 0), int(scalar(start, "the start of Range"))
+    start.builder.afford((most,))
+    numbers = start.new(np.arange(first, first + most).astype(start.dtype.numpy), "range")
+    count = limit - start
+    return with_blanks(numbers, 0, count if found[0].least >= 0 else count.max(0))
 
 
 def Cumsum(x: Tensor, axis: Tensor, *, exclusive: bool = False, reverse: bool = False) -> Tensor:
@@ -64,11 +120,6 @@ def TensorScatterUpdate(x: Tensor, index: Tensor, updates: Tensor) -> Tensor:
 
 def TensorScatterAdd(x: Tensor, index: Tensor, updates: Tensor) -> Tensor:
     return indexing.ScatterND(x, index, updates, reduction="add")
-
-
-def OnesLike(x: Tensor) -> Tensor:
-    x.builder.afford(x.shape)
-    return x.new(np.ones(x.shape, x.dtype.numpy), "ones")
 
 
 def LinSpace(start: Tensor, stop: Tensor, count: Tensor) -> Tensor:

@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 
+from edgekit.converters.semantics import selected_rows
 from edgekit.converters.semantics.movement import part
+from edgekit.converters.semantics.open_rows import (
+    first_rows,
+    joined,
+    noted,
+    open_axis,
+    open_sizes,
+    padded,
+    rooms,
+    shape_of,
+)
+from edgekit.converters.semantics.selected_rows import check_end
+from edgekit.converters.semantics.tensorflow import movement as shared
 from edgekit.converters.semantics.tensorflow.movement import BatchToSpaceND, SpaceToBatchND
 from edgekit.converters.tensor import Tensor, concat, scalar
 from edgekit.core.errors import EdgeKitError
@@ -48,7 +63,7 @@ def EnsureShape(x: Tensor) -> Tensor:
 
 
 def Shape(x: Tensor, *, out_type: DType | None = None) -> Tensor:
-    return x.new(np.array(x.shape, (out_type or DType.S32).numpy), "shape")
+    return shape_of(x, out_type or DType.S32)
 
 
 def ShapeN(*xs: Tensor, out_type: DType | None = None) -> list[Tensor]:
@@ -60,14 +75,92 @@ def Rank(x: Tensor) -> Tensor:
 
 
 def Size(x: Tensor, *, out_type: DType | None = None) -> Tensor:
-    return x.new(np.array(x.type.size, (out_type or DType.S32).numpy), "size")
+    if selected_rows.of(x) is None:
+        return x.new(np.array(x.type.size, (out_type or DType.S32).numpy), "size")
+    sizes = shape_of(x, out_type or DType.S32)
+    return prod((part(sizes, 0, axis, 1).reshape() for axis in range(x.rank)), start=sizes.like(1))
+
+
+def Reshape(x: Tensor, to: Tensor) -> Tensor:
+    """Rows stay those of a dimension, of which their number is the size."""
+    found, rows = open_sizes(to), selected_rows.of(x)
+    axis = open_axis(found)
+    if found is None or axis is None or rows is None or found[axis] != rows.used:
+        return shared.Reshape(x, to)
+    dims = rooms(found)
+    dims[axis] = x.shape[rows.axis]
+    y = shared.Reshape(x, to.new(np.array(dims)))
+    after = selected_rows.of(y)
+    return y if after is not None and after.axis == axis else shared.Reshape(x, to)
+
+
+def Slice(x: Tensor, begin: Tensor, size: Tensor) -> Tensor:
+    """A size that counts rows gives so many."""
+    found = open_sizes(size)
+    axis = open_axis(found)
+    if found is None or axis is None or axis >= x.rank:
+        return shared.Slice(x, begin, size)
+    starts, dims = begin.ints("the begin of Slice"), rooms(found)
+    dims[axis] = min(dims[axis], *(x.shape[axis] - start for start in starts[axis : axis + 1]))
+    return noted(shared.Slice(x, begin, size.new(np.array(dims))), axis, part(size, 0, axis, 1))
+
+
+def StridedSlice(
+    x: Tensor,
+    begin: Tensor,
+    end: Tensor,
+    strides: Tensor,
+    *,
+    begin_mask: int = 0,
+    end_mask: int = 0,
+    ellipsis_mask: int = 0,
+    new_axis_mask: int = 0,
+    shrink_axis_mask: int = 0,
+) -> Tensor:
+    """An end that counts rows is the end of them."""
+    found = open_sizes(end)
+    axis = open_axis(found)
+    others = end_mask | shrink_axis_mask
+    if found is not None and axis is not None and not (ellipsis_mask or new_axis_mask or others >> axis & 1):
+        if axis < x.rank:
+            x = first_rows(x, axis, part(end, 0, axis, 1))
+        end, end_mask = end.new(np.array(rooms(found))), end_mask | 1 << axis
+    for i, last in enumerate(end.ints("the end of StridedSlice")):
+        if last < 0 and not others >> i & 1:
+            for along in range(x.rank) if ellipsis_mask or new_axis_mask else [i] if i < x.rank else []:
+                check_end(x, along)
+    return shared.StridedSlice(
+        x,
+        begin,
+        end,
+        strides,
+        begin_mask=begin_mask,
+        end_mask=end_mask,
+        ellipsis_mask=ellipsis_mask,
+        new_axis_mask=new_axis_mask,
+        shrink_axis_mask=shrink_axis_mask,
+    )
+
+
+def Pad(x: Tensor, pads: Tensor) -> Tensor:
+    return shared.Pad(x, pads) if _is_closed(x, pads) else padded(x, pads, x.like(0))
+
+
+def PadV2(x: Tensor, pads: Tensor, value: Tensor) -> Tensor:
+    return shared.PadV2(x, pads, value) if _is_closed(x, pads) else padded(x, pads, value)
+
+
+def _is_closed(x: Tensor, pads: Tensor) -> bool:
+    """Do rows end where they did, if there are some, and are borders as they are for any number of them?"""
+    rows = selected_rows.of(x)
+    return pads.data is not None and (rows is None or not pads.data.reshape(-1, 2)[rows.axis :][:1].any())
 
 
 def ConcatV2(*xs_and_axis: Tensor) -> Tensor:
     *xs, axis = xs_and_axis
     if not xs:
         raise EdgeKitError("E0401", "ConcatV2 of nothing")
-    return concat(xs, int(scalar(axis, "the axis of ConcatV2")))
+    return joined(xs, int(scalar(axis, "the axis of ConcatV2")))
 
 
 def Concat(axis: Tensor, *xs: Tensor) -> Tensor:
