@@ -24,17 +24,19 @@ def steps_of(op: Op, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
 
 
 def _over_zeros(op: Op, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Arg]:
-    """The operands, with constant zeros for those that are empty: where results keep their shapes, these are
-    along the dimension that is added up."""
+    """The operands, with constant zeros for those that are empty and not absent: where results keep their
+    shapes, these are along the dimension that is added up."""
     groups = op.groups if isinstance(op, Linear) else 1
-    filled = [_filled(x.type, 1 if i else groups) for i, x in enumerate(ins)]
+    filled = [
+        x.type if i in op.may_be_absent else _filled(x.type, 1 if i else groups) for i, x in enumerate(ins)
+    ]
     try:
         results = op.infer(*filled)
     except TypeError:
         return ins
     if [t.shape for t in results] != [y.type.shape for y in outs] or not op.macs(*filled):
         return ins
-    return [x if x.type.size else _zeros(x, type) for x, type in zip(ins, filled, strict=True)]
+    return [x if x.type == type else _zeros(x, type) for x, type in zip(ins, filled, strict=True)]
 
 
 def _filled(type: Type, length: int) -> Type:

@@ -25,7 +25,8 @@ from edgekit.onnx_backend import compile_programs
 
 STEPS = 6
 SAMPLES = random_cases.same(10)
-COMPILED = random_cases.same(5)
+ONE_CELL = 7120100016  # of an LSTM in int8 without projection: its one row is no sum over nothing
+COMPILED = (*random_cases.same(5), ONE_CELL)
 KINDS = {
     "svdf": real_cases.svdf,
     "svdf int8": integer_cases.svdf,

@@ -143,6 +143,9 @@ class Op:
     # Does it only move elements, so that quantized ones keep their scale and `eval` holds for them too?
     is_data_movement: ClassVar[bool] = False
 
+    # Operands that are empty where the operator goes without them.
+    may_be_absent: ClassVar[Sequence[int]] = ()
+
     def integer(self, args: Sequence[Array], ins: Sequence[Type], outs: Sequence[Type]) -> tuple[Array, ...]:
         """The exact integers of the operator on quantized tensors; `eval` is its meaning on reals."""
         assert self.is_data_movement, f"{type(self).__name__} is not defined on quantized tensors"

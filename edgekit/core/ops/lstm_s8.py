@@ -44,6 +44,8 @@ class LstmS8(Op):
     cell_clip: int = 0  # bound of |c|, 0 for none
     projection_clip: int = 0  # bound of |h| with a projection, 0 for none
 
+    may_be_absent = (5, 6, 7, 8, 9)
+
     def infer(self, *ins: Type) -> tuple[Type, ...]:
         require(len(ins) == len(_TYPES), f"takes {len(_TYPES)} operands, got {len(ins)}")
         for t, dtype in zip(ins, _TYPES, strict=True):
