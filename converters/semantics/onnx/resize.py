@@ -61,13 +61,9 @@ def resize(x: Tensor, axes: list[Axis], style: ResizeStyle) -> Tensor:
     y = x if dtype.is_float else cast(x, DType.F32)
     for a in changed:
         at = _positions(a, style)
-        x.builder.afford((a.out, 2 * _reach(a, style)))
-        index, weights = _filter(a, at, style)
         outside = _extrapolated(a, at, style)
-        weights = np.where(outside[:, None], 0, weights)
-        used = np.any(weights != 0, axis=0) | (np.arange(weights.shape[1]) == 0)
-        table = y.new(np.ascontiguousarray(index[:, used]).astype(np.int32), "positions")
-        y = y.apply(Resample(a.axis), table, y.like(weights[:, used]))
+        if not (style.single and style.antialias and a.out == a.size):
+            y = _sampled(y, a, at, outside, style)
         y = _extrapolate(y, a, outside, style)
     if dtype.is_float:
         return y
@@ -75,13 +71,21 @@ def resize(x: Tensor, axes: list[Axis], style: ResizeStyle) -> Tensor:
     return cast(y.apply(Round()).clip(low, high), dtype)
 
 
+def _sampled(y: Tensor, a: Axis, at: Array, outside: Array, style: ResizeStyle) -> Tensor:
+    """At these positions; what lies outside is 0."""
+    y.builder.afford((a.out, 2 * _reach(a, style)))
+    index, weights = _filter(a, at, style)
+    weights = np.where(outside[:, None], 0, weights)
+    used = np.any(weights != 0, axis=0) | (np.arange(weights.shape[1]) == 0)
+    table = y.new(np.ascontiguousarray(index[:, used]).astype(np.int32), "positions")
+    return y.apply(Resample(a.axis), table, y.like(weights[:, used]))
+
+
 def _changed(axes: list[Axis], style: ResizeStyle) -> list[Axis]:
-    """The axes that are sampled. A result of the same shape is a copy for ONNX Runtime, and with antialias
-    each axis of the same length, whatever the scale says; nor does it crop an axis whose scale is 1."""
-    if style.single and style.coordinates != "tf_crop_and_resize" and all(a.out == a.size for a in axes):
+    """The axes that are not a copy. A result of the same shape is one for ONNX Runtime, and with antialias,
+    but for what lies outside, each axis of the same length; nor does it crop an axis whose scale is 1."""
+    if style.single and all(a.out == a.size for a in axes):
         return []
-    if style.single and style.antialias:
-        return [a for a in axes if a.out != a.size]
     same = Axis(0, 1, 1, 1.0)
     return [
         a
