@@ -11,7 +11,7 @@ from edgekit.codegen.lowering.branches import Branches, Path, branches
 from edgekit.codegen.printing.literal import restored
 from edgekit.codegen.verification.output_coverage import MORE_SEEDS, finite_share, work
 from edgekit.codegen.verification.rounding_error import RoundingError, has_floats
-from edgekit.core import simulate
+from edgekit.core import limits, simulate
 from edgekit.core.input_ranges import CHOICES, InputRange, input_ranges
 from edgekit.core.ir import Graph
 from edgekit.core.types import Array, DType, Type
@@ -24,6 +24,7 @@ STRIDE = 65537  # between the numbers that the inputs of two runs are made of
 _FEW_VALUES, _FEW_RUNS, MOST_RUNS = 32, 4, 8
 _TINY = 4  # values, of which as many noisy runs as usual tell too little
 _CANDIDATES = 2 * CHOICES
+_RUN_WORK = 1 << 31  # steps of a loop whose end data decide: it runs several times, a step of 1 to 3 ns
 _SEARCH_WORK = 2e7  # operations that the search for inputs may take
 _RESCUE_WORK = 3e9  # where outputs are not finite
 _HELD_BYTES = 1 << 28  # of outputs of the runs that were tried
@@ -69,7 +70,8 @@ def prepare(graph: Graph, entries: Sequence[Graph] = ()) -> SelfTest:
     simulate.check_work(graph)
     total = sum(graph.type(name).size for name in graph.outputs)
     runs = STEPS if graph.states else MOST_RUNS if total <= _FEW_VALUES else _FEW_RUNS
-    found = _stream(graph, runs) if graph.states else _runs(graph, runs)
+    with limits.shorter_runs(_RUN_WORK):
+        found = _stream(graph, runs) if graph.states else _runs(graph, runs)
     small = len(found.draws) * work(graph) <= _MEASURED_WORK
     found = measured(found) if small else found
     return replace(found, entries=tuple(map(prepare, entries))) if entries else found

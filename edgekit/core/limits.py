@@ -14,6 +14,7 @@ OPTION = "--raise-limits"
 # constants that the model holds.
 FREE_RUN_WORK, RUN_WORK_PER_BYTE = 1 << 38, 1 << 10
 _factor = ContextVar("factor", default=1.0)
+_run_work = ContextVar("run_work", default=FREE_RUN_WORK)
 
 
 @contextmanager
@@ -26,6 +27,16 @@ def raised_limits(factor: float) -> Iterator[None]:
         yield
     finally:
         _factor.reset(token)
+
+
+@contextmanager
+def shorter_runs(steps: int) -> Iterator[None]:
+    """Within this block, operators whose work depends on data may take so many steps in a run."""
+    token = _run_work.set(steps)
+    try:
+        yield
+    finally:
+        _run_work.reset(token)
 
 
 def allows(limit: float, needed: float) -> bool:
@@ -54,8 +65,8 @@ class RunMeter:
     """Counts the steps of an operator whose work depends on data, while it runs, and refuses more than a run
     may take."""
 
-    def __init__(self, limit: float = FREE_RUN_WORK) -> None:
-        self.limit, self.spent = limit, 0
+    def __init__(self) -> None:
+        self.limit, self.spent = _run_work.get(), 0
 
     def spend(self, steps: int) -> None:
         self.spent += steps

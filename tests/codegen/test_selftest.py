@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ops.cases.while_loop import COUNTED
 from support.encoders import encoder
 from support.examples import EXAMPLES
 from support.nets import Net
@@ -187,3 +188,18 @@ def test_search_for_inputs_holds_few_outputs_that_are_large(monkeypatch: pytest.
     monkeypatch.setattr(selftest, "_HELD_BYTES", 3 * 32)
     prepare(graph)
     assert (many > 8, len(runs) - many) == (True, 4)
+
+
+def test_loops_that_take_long_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few bytes of a model file may ask for a hundred million iterations: each run of a test does them."""
+    net, counted = Net(), replace(COUNTED, limit=10_000)
+    words = [net.const(np.array(number, np.int32)) for number in (0, 1, 20_000)]
+    first, one, end = words
+    go, y = net.const(np.array(True)), net.const(np.zeros(3, np.float32))
+    *_, sums = net.add(counted, go, first, y, one, end, net.x(3))
+    graph = net.done(sums)
+    assert prepare(graph)
+    monkeypatch.setattr(selftest, "_RUN_WORK", 1 << 20)
+    with pytest.raises(EdgeKitError, match="E0402 with these data, it takes more than") as caught:
+        prepare(graph)
+    assert "--raise-limits" in caught.value.hint
