@@ -10,7 +10,6 @@ from edgekit.codegen.compilation.toolchain import Sizes
 from edgekit.codegen.cost.instructions import Instructions
 from edgekit.codegen.kernels.symbols import Instance
 from edgekit.codegen.layer_functions import layer_functions
-from edgekit.codegen.lowering.lower import WeightLimits
 from edgekit.codegen.memory.planner import Place
 from edgekit.codegen.printing.describe import window
 from edgekit.codegen.printing.pointers import ArenaRow
@@ -98,7 +97,6 @@ class LibraryMap:
     arena_bytes: int
     flash: tuple[FlashPart, ...]
     run: Instructions | None  # of each layer, where the target's kernels are calibrated
-    weight_limits: WeightLimits = field(default_factory=dict)  # by which it was planned
 
 
 def library_map(
@@ -129,7 +127,6 @@ def library_map(
         program.arena.size,
         flash,
         run,
-        program.weight_limits,
     )
 
 

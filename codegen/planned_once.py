@@ -17,6 +17,7 @@ _What = Literal["layer", "calls", "loop"]
 
 # Steps of what is computed, about a comparison of two buffers each: a third of a microsecond of Python.
 _STEPS = {"layer": 1_000, "calls": 5_000, "loop": 1_300}
+PLAN = 2_500  # for each layer, of a plan beside what is computed once
 
 
 class TooManyStepsError(Exception):

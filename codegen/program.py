@@ -20,6 +20,7 @@ from edgekit.codegen.memory.arena import ArenaPlan
 from edgekit.codegen.memory.lifetimes import Scheduled
 from edgekit.codegen.memory.planner import ROWS_SO_FAR, MemoryPlan, Peak, Place, assign
 from edgekit.codegen.memory.sharing import Ports, on_whole_tensors
+from edgekit.codegen.planned_once import PLAN, planned
 from edgekit.codegen.printing import row_loops
 from edgekit.codegen.printing.describe import layer_comment
 from edgekit.codegen.printing.integer_ports import IntegerPort, integer_port
@@ -317,6 +318,7 @@ def compile_graph(
     compact_weights.py. What is `beside` it in a library has constants that it shares, and the first of these
     has its states. Constants are linked, or given to each run `by_pointer`. Of a trial it is not asked what
     loops over rows gain."""
+    planned().spend(PLAN * len(graph.nodes))
     if target.gpu:  # whose kernels know no integer weights among floats, and no 16 bits
         graph = with_int8_outputs(widened_weights(graph, only_integers=True))
     calls = [line.call for program in beside for line in program.lines]

@@ -59,12 +59,14 @@ def fit(
     others: int = 0,
     before: Program | None = None,
     by_pointer: bool = False,
+    is_trial: bool = False,
 ) -> Program:
     """The program for a target: with the fastest kernels as long as its flash has room for their weights
     and `others` bytes of code and parameters, and as long as weights take no more than the target's multiple
     of what they take at least; with the smallest weights if it is optimized for size. In between, weights
     become smaller where that costs the fewest instructions for each byte. `before` is what fitted with less
-    beside it. Constants are linked, or given to each run `by_pointer`."""
+    beside it. Constants are linked, or given to each run `by_pointer`. Of a trial it is not asked what loops
+    over rows gain."""
     known = [before] if before else []
     if ports == "rows":
         target = replace(target, least_ram=True)
@@ -75,7 +77,8 @@ def fit(
             if (program.target, program.weight_limits) == (target, limits):
                 return program
         own = ports if target.least_ram else on_whole_tensors(ports)
-        known.append(compile_graph(graph, target, own, limits, by_pointer=by_pointer))
+        made = compile_graph(graph, target, own, limits, by_pointer=by_pointer, is_trial=is_trial)
+        known.append(made)
         return known[-1]
 
     if optimize == "size":

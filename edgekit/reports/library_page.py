@@ -184,7 +184,7 @@ def _advice(figures: LibraryFigures, main: LayerCosts, options: PageOptions) -> 
         advice.wanted(found, ranked),
         optimize=figures.optimize,
         ports=options.ports,
-        limits=found.weight_limits,
+        others=sum(part.bytes for part in found.flash if part.kind != "weights"),
         share=math.inf if options.all_changes else _SHARE,
     )
     return _Advice(advice.advice(found, ranked, changes), advice.left_out(changes.left_out))

@@ -1,7 +1,4 @@
-"""What a library would take with a change to one layer: planned anew, neither compiled nor trained.
-
-Which layers have small weights (compact_weights.py) stays as it is: to choose takes as long as all else.
-"""
+"""What a library would take with a change to one layer: planned as a build does, not compiled or trained."""
 
 from __future__ import annotations
 
@@ -15,22 +12,21 @@ from statistics import fmean
 from edgekit.codegen.cost import instructions
 from edgekit.codegen.kernels.expressions import WEIGHT_LIMIT
 from edgekit.codegen.kernels.sources import instance_of, selected_once, variant_of
-from edgekit.codegen.lowering.lower import NO_LIMITS, WeightLimits
+from edgekit.codegen.lowering.compact_weights import fit
+from edgekit.codegen.lowering.lower import WeightLimits
 from edgekit.codegen.memory.sharing import Ports
 from edgekit.codegen.planned_once import Planned, TooManyStepsError, planned_once
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.core.ir import Graph
-from edgekit.core.ops._linear import Linear
 from edgekit.core.passes.channels import dead_channels
 from edgekit.core.passes.simplify import simplify
 from edgekit.core.target import Optimize, Target
 from edgekit.quantize.pruning.groups import Network
 from edgekit.reports.changed_layers import VARIANTS, Kind, Wanted
 
-# Steps, as plans count them, for each layer: of a plan beside what is counted there, of removing channels,
-# and of the plan that the build made already; and of a build beside planning, at least: of any, and for each
-# layer.
-_PLAN, _REMOVAL, _PLANNED_BEFORE = 4_000, 8_000, 25_000
+# Steps, as plans count them, for each layer: of removing channels, and of the plan that the build made
+# already; and of a build beside planning, at least: of any, and for each layer.
+_REMOVAL, _PLANNED_BEFORE = 8_000, 25_000
 _BUILD, _LAYER_BUILT = 6_000_000, 210_000
 _CERTAIN = 0.9  # of a share, that is spent: steps take more or less time
 
@@ -75,11 +71,6 @@ class Costs:
     arena_bytes: int
     instructions: int | None
 
-    @staticmethod
-    def of(program: Program, optimize: Optimize) -> Costs:
-        run = instructions.estimated(program, optimize)
-        return Costs(program.library_weight_bytes, program.arena_bytes, run.total if run else None)
-
     def change_to(self, other: Costs, what: str) -> Change:
         known = other.instructions is not None and self.instructions is not None
         return Change(
@@ -97,46 +88,56 @@ def changes(
     *,
     optimize: Optimize = "speed",
     ports: Ports = "caller",
-    limits: WeightLimits = NO_LIMITS,
+    others: int = 0,
     share: float = math.inf,
 ) -> Changes:
-    """What each change does to a library with such limits of weights. What cannot be done is no part of it.
-    The first ones are looked at that take no more than this share of a build, counted in steps: a plan that
-    takes more is given up."""
+    """What each change does to a library with so many bytes of code and parameters beside its weights. What
+    cannot be done is no part of it. The first ones are looked at that take no more than this share of a
+    build, counted in steps: a plan that takes more is given up."""
     if not wanted:
         return Changes({}, 0)
     with selected_once(), planned_once() as planned:
-        return _planned(graph, target, wanted, optimize, ports, limits, share, planned)
+        return _planned(graph, wanted, _Plans(target, optimize, ports, others), share, planned)
+
+
+@dataclass(frozen=True)
+class _Plans:
+    """How libraries are planned, and what they take."""
+
+    target: Target
+    optimize: Optimize
+    ports: Ports
+    others: int
+
+    def built(self, graph: Graph) -> Program:
+        """As a build chooses which layers have small weights."""
+        optimize, others = self.optimize, self.others
+        return fit(graph, self.target, self.ports, optimize=optimize, others=others, is_trial=True)
+
+    def limited(self, graph: Graph, limits: WeightLimits) -> Program:
+        """With these limits of weights."""
+        return compile_graph(graph, self.target, self.ports, limits, is_trial=True)
+
+    def costs(self, program: Program) -> Costs:
+        run = instructions.estimated(program, self.optimize)
+        return Costs(program.library_weight_bytes, program.arena_bytes, run.total if run else None)
 
 
 def _planned(
-    graph: Graph,
-    target: Target,
-    wanted: Sequence[Wanted],
-    optimize: Optimize,
-    ports: Ports,
-    limits: WeightLimits,
-    share: float,
-    planned: Planned,
+    graph: Graph, wanted: Sequence[Wanted], plans: _Plans, share: float, planned: Planned
 ) -> Changes:
-    def costs(graph: Graph, limits: WeightLimits) -> Costs:
-        planned.spend(_PLAN * len(graph.nodes))
-        return Costs.of(compile_graph(graph, target, ports, limits, is_trial=True), optimize)
-
-    program, network = compile_graph(graph, target, ports, limits, is_trial=True), Network.of(graph)
+    program, network = plans.built(graph), Network.of(graph)
     # Loops over rows are planned for their gain as well as for their bytes.
-    in_build = planned.steps * (2 if target.least_ram or ports == "rows" else 1)
+    in_build = planned.steps * (2 if plans.target.least_ram or plans.ports == "rows" else 1)
     planned.most = _CERTAIN * share * (_BUILD + _LAYER_BUILT * len(graph.nodes) + in_build)
     planned.steps = _PLANNED_BEFORE * len(graph.nodes)
-    before = Costs.of(program, optimize)
+    before = plans.costs(program)
 
     @cache
     def without_dead() -> Costs:
         """Channels that are dead already go with half of a layer's: what that saves is not of the change."""
-        if (smaller := dead_channels(graph, in_states=True)) is graph:
-            return before
-        smaller = simplify(smaller)
-        return costs(smaller, _in_proportion(limits, graph, smaller))
+        smaller = dead_channels(graph, in_states=True)
+        return before if smaller is graph else plans.costs(plans.built(simplify(smaller)))
 
     known: dict[Wanted, Change | None] = {}
     found: dict[Wanted, Change] = {}
@@ -147,7 +148,7 @@ def _planned(
         same = _group(network, result) if kind == "half" else result
         if (same, kind) not in known:
             known[same, kind] = None
-            for what, made in _possible(program, network, (result, kind), target, limits):
+            for what, made in _possible(program, network, (result, kind), plans):
                 if planned.steps + fmean(taken[kind] or [0.0]) > planned.most:
                     left_out += 1
                     continue
@@ -155,7 +156,7 @@ def _planned(
                 try:
                     planned.spend(_REMOVAL * len(graph.nodes) if kind == "half" else 0)
                     old = without_dead() if kind == "half" else before
-                    known[same, kind] = old.change_to(costs(*made()), what)
+                    known[same, kind] = old.change_to(plans.costs(made()), what)
                 except TooManyStepsError:
                     left_out += 1
                 taken[kind].append(planned.steps - begin)
@@ -165,22 +166,16 @@ def _planned(
 
 
 def _possible(
-    program: Program, network: Network, wanted: Wanted, target: Target, limits: WeightLimits
-) -> Iterator[tuple[str, Callable[[], tuple[Graph, WeightLimits]]]]:
-    """What a change makes of a library: in words, and as its graph and its limits of weights. Nothing where
-    it cannot be done."""
+    program: Program, network: Network, wanted: Wanted, plans: _Plans
+) -> Iterator[tuple[str, Callable[[], Program]]]:
+    """What a change makes of a library: in words, and planned. Nothing where it cannot be done."""
     (result, kind), graph = wanted, program.graph
     if kind in ("fast kernel", "small kernel"):
-        for what, others in _other_kernel(program, result, is_fast=kind == "fast kernel"):
-            yield what, partial(lambda others: (graph, others), others)
+        for what, limits in _other_kernel(program, result, is_fast=kind == "fast kernel"):
+            yield what, partial(plans.limited, graph, limits)
         return
-
-    def planned(make: Callable[[], Graph]) -> tuple[Graph, WeightLimits]:
-        other = make()
-        return _sharing(other, graph), _in_proportion(limits, graph, other)
-
-    for what, make in VARIANTS[kind](network, result, target):
-        yield what, partial(planned, make)
+    for what, make in VARIANTS[kind](network, result, plans.target):
+        yield what, partial(lambda make: plans.built(_sharing(make(), graph)), make)
 
 
 def _sharing(graph: Graph, other: Graph) -> Graph:
@@ -197,23 +192,6 @@ def _sharing(graph: Graph, other: Graph) -> Graph:
 def _group(network: Network, result: str) -> str:
     """The channels that go with those of a layer."""
     return next((group.name for group in network.groups if result in group.cells), result)
-
-
-def _in_proportion(limits: WeightLimits, graph: Graph, other: Graph) -> WeightLimits:
-    """The limits for a graph in which layers have fewer weights: no kernel fits there that was too large for
-    the library."""
-    sizes = {result: (_weights(graph, result), _weights(other, result)) for result in limits}
-    shares = {result: now / before for result, (before, now) in sizes.items() if 0 < now < before}
-    return {result: math.ceil(limit * shares.get(result, 1)) for result, limit in limits.items()}
-
-
-def _weights(graph: Graph, result: str) -> int:
-    """How many weights make a result: those of its layer, or of the layers that it adds up."""
-    node = graph.producer(result)
-    if node is None or isinstance(node.op, Linear):
-        return graph.type(node.inputs[1]).size if node else 0
-    summed = (graph.producer(name) for name in node.inputs)
-    return sum(graph.type(each.inputs[1]).size for each in summed if each and isinstance(each.op, Linear))
 
 
 def _other_kernel(program: Program, result: str, *, is_fast: bool) -> Iterator[tuple[str, WeightLimits]]:
