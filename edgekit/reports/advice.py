@@ -195,7 +195,7 @@ def advice(
             tuple(
                 Entry(
                     i,
-                    found.layers[i].origin or found.layers[i].name,
+                    found.layers[i].name,
                     found.layers[i].operation,
                     ranking.texts[i],
                     tuple(
