@@ -8,6 +8,7 @@ import math
 import pkgutil
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -25,7 +26,7 @@ from edgekit.converters.named_outputs import StoredNode, proposal
 from edgekit.converters.naming import named_graph
 from edgekit.converters.onnx import FORMAT as FORMAT
 from edgekit.converters.onnx import SUFFIXES as SUFFIXES
-from edgekit.converters.onnx import check, file, ops, row_counts
+from edgekit.converters.onnx import check, counted_rows, file, ops, row_counts
 from edgekit.converters.onnx.check import (
     FunctionKey,
     domain_of,
@@ -40,7 +41,9 @@ from edgekit.converters.onnx.nodes import end_at, graphs_in, names_read
 from edgekit.converters.onnx.tensor_list import Edge
 from edgekit.converters.onnx.text_labels import text_labels
 from edgekit.converters.semantics import selected_rows
+from edgekit.converters.semantics.counted_sizes import SELECTS
 from edgekit.converters.semantics.keras_paths import NamedOperator, layer_paths
+from edgekit.converters.semantics.open_rows import settled
 from edgekit.converters.tensor import Tensor
 from edgekit.core import suggest
 from edgekit.core.builder import Builder
@@ -53,6 +56,8 @@ Handler = Callable[..., Any]
 _CONTEXT = ("opset", "outputs", "reference", "importer")
 # Nodes that loops may unroll to: beyond, generated code is longer than anybody wants.
 _MAX_UNROLLED = 20_000
+# What is refused where a number is known at run time only.
+_UNKNOWN = ("E0205", "E0301")
 TAKES_CONSTANTS = True  # some operators need them while the file is read
 KEEPS_LOOPS = True
 TAKES_OUTPUTS = True
@@ -97,8 +102,21 @@ def convert(
         if outputs:
             end_at(model.graph, outputs)
         name = name or file.model_name(model, source)
-        bindings = Bindings(shapes or {}, dims or {}, max_iterations)
-        return OnnxImporter(model, bindings, constants or {}, reference).run(name, source)
+
+        def read(counts_rows: bool) -> Graph:
+            bindings = Bindings(shapes or {}, dims or {}, max_iterations)
+            importer = OnnxImporter(model, bindings, constants or {}, reference, counts_rows)
+            try:
+                return importer.run(name, source)
+            except EdgeKitError as error:
+                if counts_rows or error.code not in _UNKNOWN or importer.builder.kinds.isdisjoint(SELECTS):
+                    raise
+                refused = error
+            with suppress(EdgeKitError):
+                return read(counts_rows=True)
+            raise refused
+
+        return read(counts_rows=False)
 
 
 @cache
@@ -144,8 +162,10 @@ class OnnxImporter:
         bindings: Bindings,
         constants: Mapping[str, float | Array],
         reference: bool = False,
+        counts_rows: bool = False,
     ) -> None:
         self.model = model
+        self.counts_rows = counts_rows  # numbers of selected rows are computed, and sizes are not constants
         self.bindings = bindings
         self.constants = constants
         self.reference = reference
@@ -175,7 +195,10 @@ class OnnxImporter:
             missing = next(value.name for value in graph.output if value.name not in tensors)
             kind = "is a sequence, which " if missing in scope else ""
             raise EdgeKitError("E0205", f"output {missing} {kind}is not supported", "graph outputs")
-        found = row_counts.checked(graph, tensors, self.builder, self.asked)
+        if self.counts_rows:
+            found = selected_rows.trace(self.builder)
+        else:
+            found = row_counts.checked(graph, tensors, self.builder, self.asked)
         outputs, counted = selected_rows.with_counts(self.builder, outputs, found)
         source = replace(self.bindings.noted(source), counted_rows=tuple(counted), class_names=class_names)
         return named_graph(self.builder, name, self.inputs, outputs, tensors, source)
@@ -321,7 +344,10 @@ class OnnxImporter:
             raise EdgeKitError("E0401", f"{node.op_type}: {fault}")
         key = function_key(node)
         if key[:2] in handlers():
-            return self._call(handlers()[key[:2]], node, inputs, version)
+            handler = handlers()[key[:2]]
+            if self.counts_rows and not domain_of(node.domain):
+                handler = functions(counted_rows).get(node.op_type, handler)
+            return self._call(handler, node, inputs, version)
         body = self.functions.get(key) or schema_function(node, self.opsets, types)
         if body is None:
             raise_all(self._all_unsupported())
@@ -347,7 +373,8 @@ class OnnxImporter:
         if fault := unbound(handler, len(inputs), keywords):
             raise EdgeKitError("E0401", f"{node.op_type}: {fault}")
         results = handler(*inputs, **keywords)
-        return results if isinstance(results, tuple | list) else (results,)
+        results = results if isinstance(results, tuple | list) else (results,)
+        return [settled(x) if isinstance(x, Tensor) else x for x in results] if self.counts_rows else results
 
     def _expand(
         self, body: FunctionProto, node: NodeProto, inputs: Sequence[Edge | None], origin: str

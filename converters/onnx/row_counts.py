@@ -1,7 +1,8 @@
 """Refuses ONNX models that compute with the number of rows that NonMaxSuppression or NonZero selects.
 
 Shapes are fixed here, so that `Shape` says how many rows there is room for. As the shape of what has such
-rows that is right; everywhere else the number that is known at run time only was meant.
+rows that is right; everywhere else the number that is known at run time only was meant. Models that are
+refused here are read with counted_rows.py.
 """
 
 from __future__ import annotations

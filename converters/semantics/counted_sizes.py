@@ -19,25 +19,27 @@ from edgekit.core.builder import Builder
 from edgekit.core.fixed import int_range
 from edgekit.core.ir import Node
 from edgekit.core.ops import Op
-from edgekit.core.ops.arithmetic import Add, Max, Min, Mul, Neg, Sub
+from edgekit.core.ops.arithmetic import Add, Clip, Max, Min, Mul, Neg, Sub
 from edgekit.core.ops.cast import Cast
 from edgekit.core.ops.concat import Concat
 from edgekit.core.ops.expand import Expand
 from edgekit.core.ops.gather import Gather
-from edgekit.core.ops.logic import Less, LessOrEqual, Where
+from edgekit.core.ops.logic import Equal, Less, LessOrEqual, Not, Where
 from edgekit.core.ops.non_max_suppression import NonMaxSuppression
 from edgekit.core.ops.non_zero import NonZero
 from edgekit.core.ops.reduce import Reduce
 from edgekit.core.ops.reshape import Reshape
 from edgekit.core.ops.slice import Slice
 from edgekit.core.ops.transpose import Transpose
-from edgekit.core.types import DType
+from edgekit.core.types import DType, Type
 
 _MAX_ELEMENTS = 64  # of what may be a shape
 _MAX_TERMS = 256  # of a sum
 SELECTS = (NonMaxSuppression, NonZero)
-_KNOWN = (Add, Cast, Concat, Expand, Gather, Max, Min, Mul, Neg, Reshape, Slice, Sub, Transpose)
-_COMPARES = (Less, LessOrEqual)
+_MOVES = (Cast, Concat, Expand, Gather, Reshape, Slice, Transpose)
+_SUMS = (Add, Clip, Max, Min, Mul, Neg, Not, Reduce, Sub)
+_COMPARES = (Equal, Less, LessOrEqual)
+_EXACT = 1 << 24  # from here on not every whole number is a float32
 
 
 @dataclass(frozen=True)
@@ -155,41 +157,56 @@ def size(x: Tensor) -> Size | None:
 
 def _needs(builder: Builder, name: str, node: Node | None) -> Sequence[str]:
     """The operands by which the sizes are found."""
-    type = builder.type(name)
-    fits = type.size <= _MAX_ELEMENTS and not type.dtype.is_float and type.quant is None
-    if node is None or not fits or builder.data(name) is not None or isinstance(node.op, SELECTS):
+    if node is None or not _fits(builder.type(name)) or builder.data(name) is not None:
         return ()
     if isinstance(node.op, Where):
         compared = builder.producers.get(node.inputs[0])
-        return (
-            *node.inputs[1:],
-            *(compared.inputs if compared and isinstance(compared.op, _COMPARES) else ()),
-        )
-    return node.inputs if isinstance(node.op, _KNOWN) else ()
+        return (*node.inputs, *(compared.inputs if compared and isinstance(compared.op, _COMPARES) else ()))
+    if isinstance(node.op, Clip) and builder.data(node.inputs[2]) == np.inf:
+        return node.inputs[:2]
+    return node.inputs if isinstance(node.op, (*_MOVES, *_SUMS, *_COMPARES)) else ()
+
+
+def _fits(type: Type) -> bool:
+    return (
+        type.size <= _MAX_ELEMENTS and (type.dtype is DType.F32 or not type.dtype.is_float) and not type.quant
+    )
+
+
+def _range(dtype: DType) -> tuple[int, int]:
+    """The whole numbers that are exact in all computations."""
+    if dtype is DType.BOOL:
+        return 0, 1
+    return (-_EXACT, _EXACT) if dtype.is_float else int_range(dtype)
 
 
 def _sizes(builder: Builder, name: str, node: Node | None, found: Mapping[str, Sizes | None]) -> Sizes | None:
     type, data = builder.type(name), builder.data(name)
-    if type.dtype.is_float or type.size > _MAX_ELEMENTS or type.quant is not None:
+    if not _fits(type):
         return None
     if data is not None:
-        return _objects([Size(int(v)) for v in data.reshape(-1)], type.shape)
+        if type.dtype.is_float and not (np.abs(data) <= _EXACT).all():
+            return None
+        whole = data.astype(np.int64)
+        return (
+            _objects([Size(int(v)) for v in whole.reshape(-1)], type.shape) if (whole == data).all() else None
+        )
     if node is None:
         return None
     if isinstance(node.op, SELECTS):
         is_count = name == node.outputs[-1]
         return _objects([count_of(builder, node)], ()) if is_count else None
-    if isinstance(node.op, Reduce):
+    if isinstance(node.op, Reduce) and found[node.inputs[0]] is None:
         return _number_of(builder, name, node, node.op)
     needs = _needs(builder, name, node)
     ins = [one for one in (found.get(one) for one in needs) if one is not None]
-    if not ins or len(ins) < len(needs) or type.dtype is DType.BOOL:
+    if not ins or len(ins) < len(needs):
         return None
     if isinstance(node.op, Where):
         made: Sizes | None = _chosen(name, builder.producers.get(node.inputs[0]), ins, type.shape)
     else:
         made = _computed(name, node.op, ins, type.shape)
-    least, most = int_range(type.dtype)
+    least, most = _range(type.dtype)
     fits = made is not None and all(
         least <= one.least <= one.most <= most and len(one.terms) <= _MAX_TERMS for one in made.reshape(-1)
     )
@@ -217,6 +234,17 @@ def _computed(name: str, op: Op, ins: Sequence[Sizes], shape: Sequence[int]) -> 
         case Max():
             keys = iter(range(prod(shape)))
             return _each(lambda a, b: -(-a).at_most(-b, (name, next(keys))), ins[0], ins[1], shape)
+        case Clip():
+            keys = iter(range(prod(shape)))
+            low = _each(lambda a, b: -(-a).at_most(-b, (name, next(keys))), ins[0], ins[1], shape)
+            return low if len(ins) == 2 else None
+        case Reduce(kind, axes):
+            return _reduced(name, kind, axes, ins[0], shape)
+        case Not():
+            return _each(lambda a, _: Size(1) - a, ins[0], ins[0], shape)
+        case Equal() | Less() | LessOrEqual():
+            keys = iter(range(prod(shape)))
+            return _each(lambda a, b: _compared(op, a, b, (name, next(keys))), ins[0], ins[1], shape)
         case Mul():
             a, b = ins if all(one.is_known for one in ins[1].reshape(-1)) else ins[::-1]
             if not all(one.is_known for one in b.reshape(-1)):
@@ -225,20 +253,31 @@ def _computed(name: str, op: Op, ins: Sequence[Sizes], shape: Sequence[int]) -> 
     return _moved(op, ins)
 
 
+def _compared(op: Op, a: Size, b: Size, key: Hashable) -> Size:
+    """1 where it holds, 0 where not, as far as bounds tell."""
+    least, most = (a - b).least, (a - b).most
+    match op:
+        case Equal():
+            holds, fails = least == most == 0, least > 0 or most < 0
+        case Less():
+            holds, fails = most < 0, least >= 0
+        case _:
+            holds, fails = most <= 0, least > 0
+    return Size(int(holds)) if holds or fails else Size(0, frozenset({(Number(key, 0, 1), 1)}))
+
+
 def _chosen(name: str, compared: Node | None, ins: Sequence[Sizes], shape: Sequence[int]) -> Sizes:
     """One of two sizes, which others may decide, such as the least of both."""
-    yes, no, *sides = (np.broadcast_to(one, shape).reshape(-1) for one in ins)
+    holds, yes, no, *sides = (np.broadcast_to(one, shape).reshape(-1) for one in ins)
+    has_order = compared is not None and isinstance(compared.op, Less | LessOrEqual)
     made = []
-    for i, (a, b) in enumerate(zip(yes, no, strict=True)):
-        less, more = (one[i] for one in sides) if sides else (None, None)
-        is_equal_less = compared is not None and isinstance(compared.op, LessOrEqual)
-        if a == b or (less is not None and (less - more).most < is_equal_less):
-            made.append(a)
-        elif less is not None and (less - more).least >= is_equal_less:
-            made.append(b)
-        elif (a, b) == (less, more):
+    for i, (h, a, b) in enumerate(zip(holds, yes, no, strict=True)):
+        pair = (sides[0][i], sides[1][i]) if has_order else None
+        if a == b or h.is_known:
+            made.append(a if h.constant or a == b else b)
+        elif pair == (a, b):
             made.append(a.at_most(b, (name, i)))
-        elif (a, b) == (more, less):
+        elif pair == (b, a):
             made.append(-(-a).at_most(-b, (name, i)))
         else:
             one = Number((name, i), min(a.least, b.least), max(a.most, b.most))
@@ -250,7 +289,7 @@ def _number_of(builder: Builder, name: str, node: Node, op: Reduce) -> Sizes | N
     """How many of some conditions hold, as a sum."""
     (x,) = node.inputs
     cells = builder.type(x).size // max(builder.type(name).size, 1)
-    fits = cells <= int_range(builder.type(name).dtype)[1]
+    fits = cells <= _range(builder.type(name).dtype)[1]
     if op.kind != "sum" or not fits or not _is_condition(builder, x):
         return None
     shape = builder.type(name).shape
@@ -273,6 +312,28 @@ def _is_condition(builder: Builder, name: str) -> bool:
             return False
         queue += node.inputs[isinstance(node.op, Where) :]
     return True
+
+
+def _reduced(name: str, kind: str, axes: Sequence[int], x: Sizes, shape: Sequence[int]) -> Sizes | None:
+    """Sums, or the least or largest, along dimensions."""
+    if not x.size or kind not in ("sum", "max", "min"):
+        return None
+    kept = [i for i in range(x.ndim) if i not in axes]
+    lines = x.transpose(*kept, *axes).reshape(prod(shape), -1)
+    made = []
+    for i, line in enumerate(lines):
+        total = line[0]
+        for j, one in enumerate(line[1:]):
+            if kind == "sum":
+                total = total + one
+            else:
+                total = (
+                    total.at_most(one, (name, i, j))
+                    if kind == "min"
+                    else -(-total).at_most(-one, (name, i, j))
+                )
+        made.append(total)
+    return _objects(made, shape)
 
 
 def _moved(op: Op, ins: Sequence[Sizes]) -> Sizes | None:

@@ -7,18 +7,21 @@ the operators do not tell it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 import numpy as np
 
 from edgekit.converters.semantics import selected_rows
 from edgekit.converters.semantics.counted_sizes import SELECTS, Size, Sizes, notes, size, sizes
 from edgekit.converters.semantics.movement import cast, expand, pad, part, where
+from edgekit.converters.semantics.onnx import shape
 from edgekit.converters.semantics.selected_rows import MixedRows, SelectedRows, used_cells
-from edgekit.converters.tensor import Operand, Tensor, concat
+from edgekit.converters.tensor import Operand, Tensor, concat, scalar
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ops.gather import Gather
 from edgekit.core.ops.logic import Where
 from edgekit.core.ops.non_zero import NonZero
+from edgekit.core.ops.rank import TopK
 from edgekit.core.ops.reshape import Reshape
 from edgekit.core.types import DType
 
@@ -44,6 +47,14 @@ def shape_of(x: Tensor, dtype: DType) -> Tensor:
     counts = [x.new(np.array([n], dtype.numpy)) for n in x.shape]
     counts[rows.axis] = cast(selected_rows.count(x.builder, rows), dtype).reshape(1)
     return concat(counts, 0)
+
+
+def size_of(x: Tensor, dtype: DType) -> Tensor:
+    """The number of elements of the rows that there are."""
+    if selected_rows.of(x) is None:
+        return x.new(np.array(x.type.size, dtype.numpy), "size")
+    sizes = shape_of(x, dtype)
+    return prod((part(sizes, 0, axis, 1).reshape() for axis in range(x.rank)), start=sizes.like(1))
 
 
 def open_axis(found: Sizes | None) -> int | None:
@@ -95,10 +106,10 @@ def whole(x: Tensor) -> Tensor:
     return y
 
 
-def repeated(value: Tensor, shape: Sequence[int], axis: int, count: Tensor) -> Tensor:
+def repeated(value: Tensor, sizes: Sequence[int], axis: int, count: Tensor) -> Tensor:
     """The value in so many rows, and 0 in unused ones."""
-    value.builder.afford(shape)
-    return with_blanks(expand(value.reshape(), shape), axis, count)
+    value.builder.afford(sizes)
+    return with_blanks(expand(value.reshape(), sizes), axis, count)
 
 
 def with_blanks(x: Tensor, axis: int, count: Tensor) -> Tensor:
@@ -107,6 +118,61 @@ def with_blanks(x: Tensor, axis: int, count: Tensor) -> Tensor:
     rows = SelectedRows(axis, number.name, x.shape[axis], "", _size(number))
     nothing = x.like(np.zeros(x.shape))
     return _with_rows(where(used_cells(x, rows), x, nothing), axis, number, blank=True)
+
+
+def reshaped(x: Tensor, to: Tensor, allowzero: int) -> Tensor | None:
+    """Rows stay those of a dimension, of which their number is the size; None where it is no such size."""
+    found, rows = open_sizes(to), selected_rows.of(x)
+    axis = open_axis(found)
+    if found is None or axis is None or rows is None or found[axis] != rows.used:
+        return None
+    dims = rooms(found)
+    dims[axis] = x.shape[rows.axis]
+    y = shape.Reshape(x, to.new(np.array(dims, np.int64)), allowzero=allowzero)
+    after = selected_rows.of(y)
+    return y if after is not None and after.axis == axis else None
+
+
+def numbered(start: Tensor, limit: Tensor, delta: Tensor) -> Tensor | None:
+    """The numbers from one on, as many as counts say; None where it is constant, or not by steps of 1."""
+    if limit.data is not None or start.data is None or delta.data is None or start.dtype.is_float:
+        return None
+    found = open_sizes((limit - start).reshape(1)) if scalar(delta, "the step of Range") == 1 else None
+    if found is None:
+        return None
+    most, first = max(found[0].most, 0), int(scalar(start, "the start of Range"))
+    start.builder.afford((most,))
+    numbers = start.new(np.arange(first, first + most).astype(start.dtype.numpy), "range")
+    count = limit - start
+    return with_blanks(numbers, 0, count if found[0].least >= 0 else count.max(0))
+
+
+def best(x: Tensor, axis: int, count: Tensor, *, largest: bool) -> tuple[Tensor, ...] | None:
+    """As many as counts say, and where they are; None where it is constant."""
+    found = open_sizes(count.reshape(1))
+    if found is None or found[0].least < 0:
+        return None
+    x = selected_rows.ranked_last(x, axis, largest=largest)
+    made = x.apply_all(TopK(axis, min(found[0].most, x.shape[axis]), largest))
+    return tuple(noted(y, axis, count) for y in made)
+
+
+def expanded(x: Tensor, to: Tensor) -> Tensor | None:
+    """x repeated along a dimension whose size counts decide; None where it is constant."""
+    found, rows = open_sizes(to), selected_rows.of(x)
+    axis = open_axis(found)
+    if found is None or axis is None:
+        return None
+    dims = rooms(found)
+    x.builder.afford(dims)
+    own = axis - len(dims) + x.rank
+    if rows is not None and rows.axis == own and rows.used == found[axis]:
+        dims[axis] = x.shape[own]
+        return expand(x, dims)
+    if rows is not None or (own >= 0 and x.shape[own] != 1):
+        return None
+    y, count = expand(x, dims), part(to, 0, axis, 1)
+    return noted(y, axis, count) if y.data is None else with_blanks(y, axis, count)
 
 
 def first_rows(x: Tensor, axis: int, count: Tensor) -> Tensor:
@@ -137,11 +203,11 @@ def padded(x: Tensor, pads: Tensor, value: Tensor) -> Tensor:
 
 
 def _border(x: Tensor, value: Tensor, axis: int, cells: Size, count: Tensor) -> list[Tensor]:
-    shape = [cells.most if i == axis else n for i, n in enumerate(x.shape)]
-    x.builder.afford(shape)
+    room = [cells.most if i == axis else n for i, n in enumerate(x.shape)]
+    x.builder.afford(room)
     if not cells.most:
         return []
-    return [expand(value, shape) if cells.is_known else repeated(value, shape, axis, count)]
+    return [expand(value, room) if cells.is_known else repeated(value, room, axis, count)]
 
 
 def _cell(pads: Tensor, axis: int, end: int) -> Tensor:

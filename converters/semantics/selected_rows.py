@@ -145,10 +145,21 @@ def filled(x: Tensor, axis: int, value: Operand) -> Tensor:
 
 def ranked_last(x: Tensor, axis: int, *, largest: bool) -> Tensor:
     """x, with unused rows along an axis last where the largest, or the smallest, come first."""
-    if x.dtype.is_float:
-        return filled(x, axis, -np.inf if largest else np.inf)
-    least, most = int_range(x.dtype)
-    return filled(x, axis, least if largest else most)
+    return filled(x, axis, _last(x.dtype, largest=largest))
+
+
+def without_unused(x: Tensor, axis: int, kind: str) -> Tensor:
+    """x, with unused rows along an axis as what a reduction does not notice, where there is such a number."""
+    if kind in ("max", "min"):
+        return ranked_last(x, axis, largest=kind == "max")
+    return filled(x, axis, 0) if kind == "sum" else x
+
+
+def _last(dtype: DType, *, largest: bool) -> float | int:
+    if dtype is DType.BOOL:
+        return not largest
+    least, most = (-np.inf, np.inf) if dtype.is_float else int_range(dtype)
+    return least if largest else most
 
 
 def with_counts(
@@ -234,12 +245,14 @@ def _numbers(x: Type, rows: SelectedRows) -> Array:
     return numbers.reshape(shape)
 
 
-def _blanks(builder: Builder, node: Node, rows: SelectedRows) -> bool:
-    """Does it make unused rows of its second operand 0, as `filled` does?"""
+def _fills(builder: Builder, node: Node | None, rows: SelectedRows, with_: float | int) -> bool:
+    """Does it put a number into unused rows of its second operand, as `filled` does?"""
+    if node is None or not isinstance(node.op, Where):
+        return False
     condition, x, other = node.inputs
     made = builder.producers
     less, value = made.get(condition), builder.data(other)
-    if less is None or not isinstance(less.op, Less) or value is None or value.any():
+    if less is None or not isinstance(less.op, Less) or value is None or (value != with_).any():
         return False
     numbers, count = builder.data(less.inputs[0]), less.inputs[1]
     is_count = rows.count in (count, *(made[count].inputs if count in made else ()))
@@ -257,9 +270,9 @@ def _after(builder: Builder, node: Node, found: Found) -> SelectedRows | MixedRo
     try:
         out = builder.type(node.outputs[0])
         rows = next(iter(operands.values()))
-        if isinstance(node.op, Reduce) and _adds_up(node.op, rows):
+        if isinstance(node.op, Reduce) and _leaves_out(builder, node, node.op, rows):
             return None
-        if isinstance(node.op, Where) and [*operands] == [1] and _blanks(builder, node, rows):
+        if [*operands] == [1] and _fills(builder, node, rows, 0):
             return replace(rows, blank=True)
         found_by = [_through(node.op, i, rows, ins, out, operands) for i, rows in operands.items()]
         results = [rows for rows in found_by if rows is not None]
@@ -271,9 +284,16 @@ def _after(builder: Builder, node: Node, found: Found) -> SelectedRows | MixedRo
     return replace(results[0], blank=all(rows.blank for rows in results))
 
 
-def _adds_up(op: Reduce, rows: SelectedRows) -> bool:
-    """Is it a sum over unused rows that are 0, and over selected ones?"""
-    return op.kind == "sum" and rows.axis in op.axes and rows.blank
+def _leaves_out(builder: Builder, node: Node, op: Reduce, rows: SelectedRows) -> bool:
+    """Is it a sum over unused rows that are 0, or the extreme over some that are never the one?"""
+    if rows.axis not in op.axes or op.kind not in ("sum", "max", "min"):
+        return False
+    if op.kind == "sum":
+        return rows.blank
+    (x,) = node.inputs
+    return _fills(
+        builder, builder.producers.get(x), rows, _last(builder.type(x).dtype, largest=op.kind == "max")
+    )
 
 
 def _through(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -316,7 +316,11 @@ MIXING: Mapping[str, tuple[Callable[[], Net], str]] = {
     "a mean over rows": (_float_rows(node("ReduceMean", "f", "y", axes=[0])), "Reduce computes one number"),
     "a softmax over rows": (_float_rows(node("Softmax", "f", "y", axis=0)), "Softmax computes one number"),
     "rows as one line": (_float_rows(node("Reshape", "f flat", "y")), "Reshape computes one number"),
-    "rows behind rows": (_float_rows(node("Concat", "f f", "y", axis=0)), "Concat computes one number"),
+    "a sequence of rows": (
+        _float_rows(node("SplitToSequence", "f", "parts_t"), node("SequenceLength", "parts_t", "y")),
+        "takes a part of the rows",
+    ),
+    "an identity of rows": (_float_rows(node("EyeLike", "f", "y")), "takes a part of the rows"),
     "a product over rows": (
         _float_rows(node("Transpose", "f", "t", perm=[1, 0]), node("MatMul", "t f", "y")),
         "MatMul computes one number",
@@ -343,7 +347,7 @@ def test_rows_are_not_mixed_with_unused_ones(kind: str) -> None:
 
 COUNT = (node("Shape", "rows", "shape"), node("Gather", "shape zero", "n", axis=0))
 COUNT += (node("Unsqueeze", "n", "n1", axes=[0]), node("Cast", "n", "f", to=TensorProto.FLOAT))
-# What takes the number of rows for something else than the shape of such rows.
+# What computes with the number of rows, and takes it for something else than the shape of such rows.
 MEANT: Mapping[str, tuple[Any, ...]] = {
     "as an output": (node("Identity", "n", "y"),),
     "as a factor of data": (node("Mul", "scores f", "y"),),
@@ -357,32 +361,74 @@ MEANT: Mapping[str, tuple[Any, ...]] = {
         node("Add", "m m", "y"),
     ),
     "as rows behind": (node("Cast", "rows", "g", to=TensorProto.FLOAT), node("Pad", "g pads", "y")),
-    "as the end of rows": (node("Sub", "n1 one1", "less"), node("Slice", "rows zero1 less zero1", "y")),
-    "as half of the rows": (
-        node("Div", "n1 two1", "half_of"),
-        node("Cast", "rows", "g", to=TensorProto.FLOAT),
-        node("TopK", "g half_of", "y at", axis=0),
+    "as rows of another number": (node("Expand", "two1 n1", "y"),),
+    "as a range": (node("Range", "zero n one", "y"),),
+    "as the end of a part": (node("Min", "n1 two1", "few"), node("Slice", "rows zero1 few zero1", "y")),
+    "behind each other": (node("Concat", "rows rows", "y", axis=0),),
+    "behind others": (node("Concat", "three rows three", "y", axis=0),),
+    "as their flat size": (node("Concat", "n1 three_of", "dims", axis=0), node("Reshape", "rows dims", "y")),
+    "as a choice": (
+        node("Greater", "n two", "many"),
+        node("Where", "many two n", "fewest"),
+        node("Range", "zero fewest one", "few"),
+        node("Gather", "rows few", "y"),
+    ),
+    "as a choice by factors": (
+        node("Greater", "n two", "many"),
+        node("Cast", "many", "yes", to=TensorProto.INT64),
+        node("Not", "many", "fewer"),
+        node("Cast", "fewer", "no", to=TensorProto.INT64),
+        node("Mul", "yes two", "two_of"),
+        node("Mul", "n no", "n_of"),
+        node("Add", "two_of n_of", "fewest"),
+        node("Range", "zero fewest one", "few"),
+        node("Gather", "rows few", "y"),
     ),
     "as rows before padding": (
         node("Sub", "room1 n1", "more"),
         node("Concat", "zeros2 more zero1", "sizes", axis=0),
         node("Cast", "rows", "g", to=TensorProto.FLOAT),
         node("Pad", "g sizes", "whole"),
-        node("TopK", "whole two1", "y", axis=0),
+        node("TopK", "whole two1", "y at", axis=0),
     ),
     "all elements": (node("Size", "rows", "size"), node("Neg", "size", "y")),
 }
 
 
-@pytest.mark.parametrize("kind", MEANT)
-def test_the_number_of_rows_is_no_shape(kind: str) -> None:
+LIKE_COUNTS: Mapping[str, tuple[Any, ...]] = {
+    "as the end of rows": (node("Sub", "n1 one1", "less"), node("Slice", "rows zero1 less zero1", "y")),
+    "as half of the rows": (
+        node("Div", "n1 two1", "half_of"),
+        node("Cast", "rows", "g", to=TensorProto.FLOAT),
+        node("TopK", "g half_of", "y at", axis=0),
+    ),
+    "as two sizes": (node("Concat", "n1 n1", "dims", axis=0), node("ConstantOfShape", "dims", "y")),
+}
+
+
+def counting(nodes: Sequence[Any]) -> Net:
     more = {"zero1": [0], "two1": [2], "one": np.array(1, np.int64), "pads": [0, 0, 1, 0], "zeros2": [0, 0]}
-    more |= {"room1": [10], "one1": [1]}
-    net = Net(behind=(*COUNT, *MEANT[kind]), constants={**COLUMNS, **more}, outputs=("rows", "y"))
-    with pytest.raises(
-        EdgeKitError, match=r"(?s)y depends on how many rows.*node (Shape_shape|Size|Pad|TopK)"
-    ):
-        convert(net.proto())
+    more |= {"room1": [10], "one1": [1], "three": np.arange(6).reshape(2, 3), "three_of": [3]}
+    return Net(behind=(*COUNT, *nodes), constants={**COLUMNS, **more}, outputs=("rows", "y"), opset=12)
+
+
+@pytest.mark.parametrize("kind", MEANT)
+def test_numbers_of_rows_are_computed(kind: str) -> None:
+    net = counting(MEANT[kind])
+    proto = net.proto()
+    graph = simplify(convert(proto))
+    for seed in range(SAMPLES):
+        inputs = net.inputs(np.random.default_rng(seed))
+        found = of_onnx(graph, simulate.run(graph, inputs), net.outputs)
+        for one, right in zip(found, runtime(proto, inputs), strict=True):
+            assert (one.dtype, one.shape) == (right.dtype, right.shape), seed
+            assert np.array_equal(one, right), seed
+
+
+@pytest.mark.parametrize("kind", LIKE_COUNTS)
+def test_numbers_without_a_bound_are_no_sizes(kind: str) -> None:
+    with pytest.raises(EdgeKitError, match=r"(?s)y depends on how many rows.*node Shape_shape"):
+        convert(counting(LIKE_COUNTS[kind]).proto())
 
 
 def test_other_numbers_of_a_shape_are_those_of_the_file() -> None:

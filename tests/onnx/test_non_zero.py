@@ -119,6 +119,14 @@ MODELS: Mapping[str, ModelProto] = {
         node("Cast", "i", "f", to=TensorProto.FLOAT),
         node("NonZero", "f", "y"),
     ),
+    "of what is computed of it": net(
+        (4, 5),
+        node("NonZero", "mask", "i"),
+        node("Cast", "i", "f", to=TensorProto.FLOAT),
+        node("Exp", "f", "e"),  # 1 where there is no row
+        node("NonZero", "e", "y"),
+    ),
+    "their number": net((4, 5), node("NonZero", "mask", "i"), node("Shape", "i", "y")),
 }
 
 
@@ -175,12 +183,6 @@ def test_numbers_of_rows_may_come_from_constants_instead() -> None:
     assert found == pytest.approx(runtime(proto, {"x": x})[0])
 
 
-AGAIN = (
-    node("NonZero", "mask", "i"),
-    node("Cast", "i", "f", to=TensorProto.FLOAT),
-    node("Exp", "f", "e"),  # 1 where there is no row
-    node("NonZero", "e", "y"),
-)
 CHOSEN = (
     node("ReduceMax", "x", "best", axes=[1], keepdims=0),
     node("Greater", "best half", "chosen"),
@@ -190,20 +192,14 @@ CHOSEN = (
 )
 
 
-@pytest.mark.parametrize(
-    "nodes",
-    [AGAIN, (node("NonZero", "mask", "i"), node("Shape", "i", "y")), CHOSEN],
-    ids=["selected again", "a count as an output", "boxes without scores"],
-)
-def test_rows_are_selected_from_rows_that_are_alike(nodes: Any) -> None:
-    proto = net((8, 4), *nodes, constants=PLACES)
-    if nodes is CHOSEN:
-        proto.graph.input.append(tensor("scores", [1, 1, 8]))
+def test_rows_are_selected_from_rows_that_are_alike() -> None:
+    proto = net((8, 4), *CHOSEN, constants=PLACES)
+    proto.graph.input.append(tensor("scores", [1, 1, 8]))
     with pytest.raises(EdgeKitError, match=r"E0301 .*depends on the input x"):
         convert(proto)
 
 
-def test_functions_do_not_ask_for_the_number_of_rows() -> None:
+def test_functions_ask_for_the_number_of_rows() -> None:
     body = function("Rows", [node("Shape", "a", "n"), node("Cast", "n", "b", to=TensorProto.FLOAT)])
     nodes = (
         node("Compress", "x mask", "some"),
@@ -216,10 +212,9 @@ def test_functions_do_not_ask_for_the_number_of_rows() -> None:
         inputs=[tensor("x", [6])],
         functions=[body],
     )
-    with pytest.raises(
-        EdgeKitError, match=r"E0301 a result depends on how many rows NonZero selects.*Rows_n/"
-    ):
-        convert(proto)
+    graph = convert(proto)
+    x = {"x": np.linspace(0, 1, 6).astype(np.float32)}
+    assert np.array_equal(simulate.run(graph, x)["y"], runtime(proto, x)[0])
 
 
 def test_a_detector_of_torch_that_pads_its_results() -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import onnx
 
 from edgekit.converters.semantics.onnx.cast import element_type
+from edgekit.converters.semantics.selected_rows import check_end
 from edgekit.converters.tensor import Tensor, scalar
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.types import Array
@@ -56,6 +57,8 @@ def Range(start: Tensor, limit: Tensor, delta: Tensor) -> Tensor:
 def EyeLike(x: Tensor, *, dtype: int | None = None, k: int = 0) -> Tensor:
     if x.rank != 2:
         raise EdgeKitError("E0401", f"EyeLike takes a matrix, got {x.type}")
+    for axis in range(x.rank):
+        check_end(x, axis)
     x.builder.afford(x.shape)
     element = x.dtype if dtype is None else element_type(dtype, "EyeLike")
     return x.new(np.eye(x.shape[0], x.shape[1], k).astype(element.numpy))

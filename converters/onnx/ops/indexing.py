@@ -6,7 +6,7 @@ import numpy as np
 
 from edgekit.converters.semantics.movement import cast, take, where
 from edgekit.converters.semantics.onnx import indexing as shared
-from edgekit.converters.semantics.selected_rows import ranked_last
+from edgekit.converters.semantics.selected_rows import filled, ranked_last
 from edgekit.converters.tensor import Tensor, scalar
 from edgekit.core.ops import non_zero, rank, scatter
 from edgekit.core.ops._strided import RANK
@@ -95,6 +95,8 @@ def NonZero(x: Tensor) -> Tensor:
         data = x.constant("the size of the result of NonZero")
         x.builder.afford((x.rank, int(np.count_nonzero(data))))
         return x.new(np.array(np.nonzero(data), np.int64))
+    for axis in range(x.rank):  # of rows that another operator selects
+        x = filled(x, axis, 0)
     for node in x.builder.nodes:  # exporters ask once for each tensor that a mask is for: rows of one count
         if isinstance(node.op, non_zero.NonZero) and node.inputs == (x.name,):
             return Tensor(x.builder, node.outputs[0])

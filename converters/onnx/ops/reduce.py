@@ -7,7 +7,7 @@ from collections.abc import Callable
 from edgekit.converters.semantics.compose import reduce
 from edgekit.converters.semantics.onnx import reduce as shared
 from edgekit.converters.semantics.onnx.reduce import _axes
-from edgekit.converters.semantics.selected_rows import filled
+from edgekit.converters.semantics.selected_rows import without_unused
 from edgekit.converters.tensor import Tensor
 from edgekit.core.ops.activations import Log
 from edgekit.core.ops.arithmetic import Abs, Sqrt
@@ -28,8 +28,8 @@ def _reduction(kind: str, before: Step = lambda x: x, after: Step = lambda x: x)
     ) -> Tensor:
         along = _axes(x, given, axes, noop_with_empty_axes)
         x = before(x)
-        for axis in along if kind == "sum" else ():  # of rows that another operator selects
-            x = filled(x, x.axis(axis), 0)
+        for axis in along:  # of rows that another operator selects
+            x = without_unused(x, x.axis(axis), kind)
         return after(reduce(x, kind, along, bool(keepdims)))
 
     return handler

@@ -10,6 +10,7 @@ from onnx import GraphProto
 from edgekit.converters.onnx.tensor_list import Edge, TensorList
 from edgekit.converters.semantics.movement import part
 from edgekit.converters.semantics.onnx.shape import unsqueeze
+from edgekit.converters.semantics.selected_rows import check_end
 from edgekit.converters.tensor import Tensor, concat, scalar
 from edgekit.core.errors import EdgeKitError
 
@@ -51,6 +52,7 @@ def SplitToSequence(
     x: Tensor, split: Tensor | None = None, *, axis: int = 0, keepdims: int = 1
 ) -> TensorList:
     axis = x.axis(axis)
+    check_end(x, axis)
     n = x.shape[axis]
     if split is None:
         sizes = [1] * n

@@ -8,7 +8,8 @@ from edgekit.converters.semantics import selected_rows
 from edgekit.converters.semantics.movement import cast, expand, part, where
 from edgekit.converters.semantics.onnx import indexing
 from edgekit.converters.semantics.open_rows import (
-    noted,
+    best,
+    numbered,
     open_axis,
     open_sizes,
     repeated,
@@ -46,16 +47,12 @@ def ArgMin(x: Tensor, axis: Tensor, *, output_type: DType | None = None) -> Tens
 def TopKV2(
     x: Tensor, count: Tensor, *, sorted: bool = True, index_type: DType | None = None
 ) -> dict[str, Tensor]:
-    """As many as there are rows gives all of them."""
     axis = x.axis(-1)
-    found = open_sizes(count.reshape(1))
-    x = ranked_last(x, axis, largest=True)
-    most = int(scalar(count, "the k of TopKV2")) if found is None else min(found[0].most, x.shape[axis])
-    best, at = x.apply_all(TopK(axis, most))
-    at = cast(at, index_type or DType.S32)
-    if found is not None:
-        best, at = (noted(y, axis, count) for y in (best, at))
-    return {"values": best, "indices": at}
+    made = best(x, axis, count, largest=True)
+    if made is None:
+        x = ranked_last(x, axis, largest=True)
+        made = x.apply_all(TopK(axis, int(scalar(count, "the k of TopKV2"))))
+    return {"values": made[0], "indices": cast(made[1], index_type or DType.S32)}
 
 
 def Fill(dims: Tensor, value: Tensor) -> Tensor:
@@ -83,16 +80,8 @@ def _like(x: Tensor, value: int) -> Tensor:
 
 
 def Range(start: Tensor, limit: Tensor, delta: Tensor) -> Tensor:
-    """Numbers up to one that counts rows are so many."""
-    is_plain = limit.data is not None or start.data is None or delta.data is None or delta.data.size != 1
-    found = None if is_plain or delta.data != 1 else open_sizes((limit - start).reshape(1))
-    if found is None:
-        return shared.Range(start, limit, delta)
-    most, first = max(found[0].most, 0), int(scalar(start, "the start of Range"))
-    start.builder.afford((most,))
-    numbers = start.new(np.arange(first, first + most).astype(start.dtype.numpy), "range")
-    count = limit - start
-    return with_blanks(numbers, 0, count if found[0].least >= 0 else count.max(0))
+    made = numbered(start, limit, delta)
+    return shared.Range(start, limit, delta) if made is None else made
 
 
 def Cumsum(x: Tensor, axis: Tensor, *, exclusive: bool = False, reverse: bool = False) -> Tensor:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from math import prod
-
 import numpy as np
 
 from edgekit.converters.semantics import selected_rows
@@ -15,8 +13,10 @@ from edgekit.converters.semantics.open_rows import (
     open_axis,
     open_sizes,
     padded,
+    reshaped,
     rooms,
     shape_of,
+    size_of,
 )
 from edgekit.converters.semantics.selected_rows import check_end
 from edgekit.converters.semantics.tensorflow import movement as shared
@@ -75,23 +75,12 @@ def Rank(x: Tensor) -> Tensor:
 
 
 def Size(x: Tensor, *, out_type: DType | None = None) -> Tensor:
-    if selected_rows.of(x) is None:
-        return x.new(np.array(x.type.size, (out_type or DType.S32).numpy), "size")
-    sizes = shape_of(x, out_type or DType.S32)
-    return prod((part(sizes, 0, axis, 1).reshape() for axis in range(x.rank)), start=sizes.like(1))
+    return size_of(x, out_type or DType.S32)
 
 
 def Reshape(x: Tensor, to: Tensor) -> Tensor:
-    """Rows stay those of a dimension, of which their number is the size."""
-    found, rows = open_sizes(to), selected_rows.of(x)
-    axis = open_axis(found)
-    if found is None or axis is None or rows is None or found[axis] != rows.used:
-        return shared.Reshape(x, to)
-    dims = rooms(found)
-    dims[axis] = x.shape[rows.axis]
-    y = shared.Reshape(x, to.new(np.array(dims)))
-    after = selected_rows.of(y)
-    return y if after is not None and after.axis == axis else shared.Reshape(x, to)
+    made = reshaped(x, to, allowzero=1)
+    return shared.Reshape(x, to) if made is None else made
 
 
 def Slice(x: Tensor, begin: Tensor, size: Tensor) -> Tensor:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from edgekit.converters.semantics import compose
 from edgekit.converters.semantics.onnx import pool
 from edgekit.converters.semantics.onnx.elementwise import Sqrt
-from edgekit.converters.semantics.selected_rows import filled
+from edgekit.converters.semantics.selected_rows import without_unused
 from edgekit.converters.tensor import Tensor
 from edgekit.converters.tensorflow.layouts import Layout, window
 from edgekit.core.errors import EdgeKitError
@@ -18,8 +18,8 @@ _Ints = Sequence[int]
 def _reduction(kind: str) -> Callable[..., Tensor]:
     def handler(x: Tensor, axes: Tensor, *, keep_dims: bool = False) -> Tensor:
         along = axes.ints("the axes of a reduction")
-        for axis in along if kind == "sum" else ():  # of rows that another operator selects
-            x = filled(x, x.axis(axis), 0)
+        for axis in along:  # of rows that another operator selects
+            x = without_unused(x, x.axis(axis), kind)
         return compose.reduce(x, kind, along, keep_dims) if along else x
 
     return handler
