@@ -14,19 +14,22 @@ from edgekit.codegen.verification.provoking import KINDS, not_finite, provoking
 from edgekit.core import simulate
 from edgekit.core.input_ranges import CHOICES
 from edgekit.core.ir import Graph
-from edgekit.core.ops.arithmetic import Min
+from edgekit.core.ops.arithmetic import Add, Max, Min, Sub
 from edgekit.core.ops.cast import Cast
+from edgekit.core.ops.logic import Less, LessOrEqual, Where
 from edgekit.core.ops.non_max_suppression import NonMaxSuppression
 from edgekit.core.ops.non_zero import NonZero
+from edgekit.core.ops.reduce import Reduce
 from edgekit.core.ops.reshape import Reshape
 from edgekit.core.ops.while_loop import While
-from edgekit.core.types import Array
+from edgekit.core.types import Array, DType
 
 _SAME = 1e-6  # of a float that differs by less, a wrong network could say the same
 ENOUGH = 0.5  # of the values of every output: no further ranges are tried
 _WORK = 2e8  # operations that trying other ranges may take
 MORE_SEEDS = 24  # of samples that are tried for sides of branches that no other takes
 _CALL = 5000  # that one operator costs at least, which counts where it runs again and again
+_NUMBERS = (Add, Cast, Less, LessOrEqual, Max, Min, Reshape, Sub, Where)  # of which counts are made
 _MOVE = 10  # operations that computing one element costs, whatever the operator
 
 
@@ -171,11 +174,30 @@ def shares(outputs: Sequence[Mapping[str, Array]]) -> dict[str, float]:
 
 
 def is_count(graph: Graph, name: str) -> bool:
-    """Does a value say how many rows there are? It may well be the same for all inputs."""
+    """Does a value say how many rows there are, or of how many of them a condition holds? It may well be the
+    same for all inputs."""
     producers = {result: node for node in graph.nodes for result in node.outputs}
-    while (node := producers.get(name)) and isinstance(node.op, (Cast, Min, Reshape)):
-        name = node.inputs[0]
-    return node is not None and isinstance(node.op, NonMaxSuppression | NonZero) and name == node.outputs[-1]
+    queue, seen = [(name, False)], set[tuple[str, bool]]()
+    has_count = False
+    while queue:
+        step = name, is_summed = queue.pop()
+        if step in seen or graph.data(name) is not None:
+            continue
+        seen.add(step)
+        node = producers.get(name)
+        if node is None:
+            return False
+        if isinstance(node.op, NonMaxSuppression | NonZero) and name == node.outputs[-1]:
+            has_count = True
+        elif is_summed and graph.type(name).dtype is DType.BOOL:
+            continue
+        elif isinstance(node.op, Reduce) and node.op.kind == "sum" and not graph.type(name).dtype.is_float:
+            queue += [(one, True) for one in node.inputs]
+        elif isinstance(node.op, _NUMBERS):
+            queue += [(one, is_summed) for one in node.inputs]
+        else:
+            return False
+    return has_count
 
 
 def finite_share(outputs: Sequence[Mapping[str, Array]]) -> float:

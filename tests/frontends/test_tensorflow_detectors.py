@@ -10,6 +10,7 @@ from support.tensorflow_files import constant, graph, node, placeholder
 from support.tools import require
 
 from edgekit import api
+from edgekit.codegen.verification.output_coverage import is_count
 from edgekit.converters import read
 from edgekit.core import simulate
 from edgekit.core.errors import EdgeKitError
@@ -99,6 +100,24 @@ def test_detectors_run_in_c(name: str, tmp_path: Path) -> None:
     require("gcc")
     found = api.verify(simplify(read.read(unpacked(RECORDED, name, tmp_path).path)), optimize="size")
     assert found.exact
+
+
+def test_numbers_of_detections_may_be_the_same_for_all_inputs(tmp_path: Path) -> None:
+    graph = simplify(read.read(unpacked(RECORDED, "detections", tmp_path).path))
+    boxes, scores, classes, number = graph.outputs
+    assert is_count(graph, number)
+    assert not any(is_count(graph, name) for name in (boxes, scores, classes, *graph.inputs))
+
+
+def test_conditions_are_no_counts(tmp_path: Path) -> None:
+    made = converted(
+        tmp_path,
+        node("good", "Less", ["least", "one"]),
+        node("y", "Cast", ["good"], DstT=np.dtype("int32")),
+        node("z", "Sum", ["y", "zero"]),
+        node("some", "Sum", ["one", "zero"]),
+    )
+    assert [is_count(made, name) for name in ("y", "z", "some")] == [False] * 3
 
 
 def rows_of(*more: bytes) -> Sequence[bytes]:
