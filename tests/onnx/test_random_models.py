@@ -17,6 +17,7 @@ from edgekit.core.passes.simplify import simplify
 from edgekit.core.types import Array
 from edgekit.onnx_backend import counted
 
+_HUGE = 1e30
 _MODELS = random_cases.same(20)  # of a family
 
 
@@ -51,6 +52,11 @@ def converted(model: RandomModel, constants: dict[str, Array]) -> Graph:
             constants = constants | {name: model.inputs[name] for name in error.inputs}
 
 
+def held(y: Array) -> Array:
+    """Where gates without bounds let states grow, rounding decides which of them are infinite."""
+    return np.clip(y, -_HUGE, _HUGE) if y.dtype.kind == "f" else y
+
+
 @pytest.mark.parametrize("family", [*FAMILIES, *SELECTIONS], ids=lambda f: f.__name__)
 def test_operators_compute_what_onnxruntime_does(family: Callable[[Dice], RandomModel]) -> None:
     compared = 0
@@ -67,6 +73,6 @@ def test_operators_compute_what_onnxruntime_does(family: Callable[[Dice], Random
         for output, wanted in zip(model.proto.graph.output, expected, strict=True):
             y, what = counted(graph, found, output.name), f"{output.name} of {model.what}"
             assert (y.dtype, y.shape) == (wanted.dtype, wanted.shape), what
-            np.testing.assert_allclose(y, wanted, rtol=1e-3, atol=1e-4, err_msg=what)
+            np.testing.assert_allclose(held(y), held(wanted), rtol=1e-3, atol=1e-4, err_msg=what)
         compared += 1
     assert compared > len(_MODELS) // 2
