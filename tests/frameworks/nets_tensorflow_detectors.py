@@ -167,3 +167,27 @@ def suppressions() -> Net:
 
     _, (boxes, scores) = detector(1, padded_rows(1, 0.0), by_score)
     return function(body, boxes, scores[:, 0])
+
+
+def combined(per_class: bool, images: int, classes: int, most: int, total: int) -> Net:
+    """All classes by one operator, for several images; each class may have boxes of its own."""
+
+    def body(boxes: Any, scores: Any) -> Any:
+        return tf.image.combined_non_max_suppression(
+            boxes, scores, most, total, 0.4, 0.3, pad_per_class=not per_class, clip_boxes=per_class
+        )
+
+    first = RNG.integers(0, 9, (images, 12, classes if per_class else 1, 2))
+    corners = np.concatenate([first, first + RNG.integers(0, 6, first.shape)], -1) / 8
+    scores = RNG.permutation(images * 12 * classes).reshape(images, 12, classes) / (images * 12 * classes)
+    return function(body, corners.astype(np.float32), scores.astype(np.float32))
+
+
+@net()
+def combined_suppression() -> Net:
+    return combined(False, 2, 3, 2, 50)
+
+
+@net()
+def combined_suppression_of_each_class() -> Net:
+    return combined(True, 1, 4, 5, 9)

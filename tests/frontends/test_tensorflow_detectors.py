@@ -181,6 +181,25 @@ def rows_of(*more: bytes) -> Sequence[bytes]:
             "a suppression to -1 boxes",
         ),
         (
+            (
+                constant("image", [[[[0, 0, 1, 1]]]]),
+                node("y", "CombinedNonMaxSuppression", ["image", "one", "most", "most", "limit", "least"]),
+            ),
+            "E0401",
+            r"a suppression of f32\[1,1,1,4\] by f32\[3\]",
+        ),
+        (
+            (
+                constant("boxes4", np.zeros((1, 2, 1, 4))),
+                constant("scores3", np.zeros((1, 2, 2))),
+                node(
+                    "y", "CombinedNonMaxSuppression", ["boxes4", "scores3", "zero", "most", "limit", "least"]
+                ),
+            ),
+            "E0401",
+            "to 0 boxes a class, 3 in all",
+        ),
+        (
             (node("y", "NonMaxSuppressionV3", ["one", "one", "most", "limit", "least"]),),
             "E0401",
             "a suppression of f32",

@@ -7,10 +7,11 @@ import numpy as np
 from edgekit.converters.semantics.movement import cast, pad, part
 from edgekit.converters.semantics.open_rows import first_rows, open_sizes, whole
 from edgekit.converters.semantics.selected_rows import filled
-from edgekit.converters.tensor import Tensor, scalar
+from edgekit.converters.tensor import Tensor, concat, scalar
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ops import non_max_suppression, non_zero
 from edgekit.core.ops._strided import RANK
+from edgekit.core.ops.gather import GatherND
 from edgekit.core.types import DType
 
 _LEAST = float(np.finfo(np.float32).min)
@@ -99,6 +100,68 @@ def _suppressed(
         chosen = [first_rows(x, 0, most) for x in chosen]
         count = count.min(cast(most.reshape(), DType.S32))
     return chosen[0], chosen[1], count
+
+
+def CombinedNonMaxSuppression(
+    boxes: Tensor,
+    scores: Tensor,
+    per_class: Tensor,
+    total: Tensor,
+    limit: Tensor,
+    least: Tensor,
+    *,
+    pad_per_class: bool = False,
+    clip_boxes: bool = True,
+) -> dict[str, Tensor]:
+    """The best boxes of all classes of each image, 0 for missing ones. A class may have its own boxes."""
+    fits = boxes.rank == 4 and scores.rank == 3 and boxes.shape[:2] == scores.shape[:2]
+    if not fits or boxes.shape[2] not in (1, scores.shape[2]) or boxes.shape[3] != 4:
+        raise EdgeKitError("E0401", f"a suppression of {boxes.type} by {scores.type}")
+    if limit.data is not None and not 0 <= scalar(limit, "the iou_threshold") <= 1:
+        raise EdgeKitError("E0401", "the iou_threshold of a suppression is not between 0 and 1")
+    most, size = (int(scalar(x, "a size of CombinedNonMaxSuppression")) for x in (per_class, total))
+    images, n, classes = scores.shape
+    if most < 1 or size < 1 or not images * n * classes:
+        raise EdgeKitError("E0401", f"a suppression of {scores.type} to {most} boxes a class, {size} in all")
+    size = min(size, most * classes) if pad_per_class else size
+    boxes.builder.afford((images, size, 4))
+    most = min(most, n)
+    op = non_max_suppression.NonMaxSuppression(most, min(size, most * classes), ranked=True)
+    limit, least = limit.reshape(), least.reshape()
+    found = []
+    for i in range(images):
+        own, by_box = (part(x, 0, i, 1).reshape(*x.shape[1:]) for x in (boxes, scores))
+        found.append(_of_image(own, by_box, limit, least, op, size))
+    names = ("nmsed_boxes", "nmsed_scores", "nmsed_classes", "valid_detections")
+    made = {
+        name: concat([x.reshape(1, *x.shape) for x in parts], 0)
+        for name, parts in zip(names, zip(*found, strict=True), strict=True)
+    }
+    return made | ({"nmsed_boxes": made["nmsed_boxes"].clip(0, 1)} if clip_boxes else {})
+
+
+def _of_image(
+    boxes: Tensor,
+    scores: Tensor,
+    limit: Tensor,
+    least: Tensor,
+    op: non_max_suppression.NonMaxSuppression,
+    size: int,
+) -> list[Tensor]:
+    """Boxes [size, 4], scores, classes and their number; a class with boxes of its own is as an image."""
+    n, kinds, _ = boxes.shape
+    scores = scores.transpose(1, 0)
+    own = boxes.transpose(1, 0, 2)
+    by_class = filled(scores.reshape(kinds, scores.shape[0] // kinds, n), 2, -np.inf)
+    rows, best, count = own.apply_all(op, by_class, limit, least)
+    label, index = (part(rows, 1, i, 1) for i in (0 if kinds > 1 else 1, 2))
+    at = concat([label if kinds > 1 else label * 0, index], 1)
+    found = [own.apply(GatherND(0), at), best, cast(label.reshape(op.total), DType.F32)]
+    found = [filled(x, 0, 0) for x in found]
+    return [
+        *(whole(pad(x, [0] * x.rank, [size - op.total, *[0] * (x.rank - 1)], "constant")) for x in found),
+        cast(count, DType.S32),
+    ]
 
 
 def Where(condition: Tensor) -> Tensor:
